@@ -1,0 +1,3 @@
+module drover
+
+go 1.26
