@@ -19,8 +19,8 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Budget: 10, First: time.Second, Max: time.Minute, ProviderMax: 10 * time.Minute,
 		Limits: ShimLimits{
-			InspectAfter: 180, ToolLimit: 1800, EndAfter: 3600,
-			StopGrace: 10, AnswerGrace: 30, LogCap: 128 << 20,
+			InspectMS: 180_000, ToolMS: 1_800_000, EndMS: 3_600_000,
+			StopGraceMS: 10_000, AnswerGraceMS: 30_000, LogCap: 128 << 20,
 		},
 	}
 }

@@ -128,15 +128,18 @@ type Inspection struct {
 	Tail    string    `json:"tail"` // the stream's last bytes
 }
 
-// ShimLimits are what the shim holds an agent to. Durations in seconds, sizes
-// in bytes; 0 means no limit.
+// ShimLimits are what the shim holds an agent to. Durations in milliseconds,
+// sizes in bytes; 0 means no limit.
 type ShimLimits struct {
-	InspectAfter  int   `json:"inspect_seconds"`
-	ToolLimit     int   `json:"tool_seconds"`
-	EndAfter      int   `json:"end_after_seconds"`
-	StopGrace     int   `json:"stop_grace_seconds"`
-	AnswerGrace   int   `json:"answer_grace_seconds"`
-	LogCap        int64 `json:"log_cap_bytes"`
+	InspectMS     int64 `json:"inspect_ms"`      // silence that is looked at
+	ToolMS        int64 `json:"tool_ms"`         // one tool window
+	EndMS         int64 `json:"end_after_ms"`    // silence outside a tool
+	StopGraceMS   int64 `json:"stop_grace_ms"`   // TERM to KILL
+	AnswerGraceMS int64 `json:"answer_grace_ms"` // terminal event to the process's end
+	// PauseMS is how long a stream rests before its new tail is read; 0 means
+	// two seconds.
+	PauseMS       int64 `json:"pause_ms,omitempty"`
+	LogCap        int64 `json:"log_cap_bytes"` // of each log
 	ReviewControl bool  `json:"review_control"`
 }
 
@@ -151,17 +154,19 @@ type Exit struct {
 	StartedAt time.Time `json:"started_at"`
 	EndedAt   time.Time `json:"ended_at"`
 
-	Class               Class     `json:"class"`
-	Evidence            Evidence  `json:"evidence"`
-	Usage               Usage     `json:"usage"`
-	LogTruncatedByAgent bool      `json:"log_truncated_by_agent"`
-	Rusage              Rusage    `json:"rusage"`
-	ResetAt             time.Time `json:"reset_at,omitzero"` // of a quota, when given
-	StalledInTool       bool      `json:"stalled_in_tool,omitempty"`
-	ProviderFailure     bool      `json:"provider_failure,omitempty"`
-	Source              Source    `json:"source,omitempty"`
-	TimeoutPhase        string    `json:"timeout_phase,omitempty"`
-	TimeoutSeconds      int       `json:"timeout_seconds,omitempty"`
+	Class               Class    `json:"class"`
+	Evidence            Evidence `json:"evidence"`
+	Usage               Usage    `json:"usage"`
+	LogTruncatedByAgent bool     `json:"log_truncated_by_agent"`
+	// Swept: the kernel told the shim that no descendant was left.
+	Swept           bool      `json:"swept"`
+	Rusage          Rusage    `json:"rusage"`
+	ResetAt         time.Time `json:"reset_at,omitzero"` // of a quota, when given
+	StalledInTool   bool      `json:"stalled_in_tool,omitempty"`
+	ProviderFailure bool      `json:"provider_failure,omitempty"`
+	Source          Source    `json:"source,omitempty"`
+	TimeoutPhase    string    `json:"timeout_phase,omitempty"`
+	TimeoutSeconds  int       `json:"timeout_seconds,omitempty"`
 }
 
 // Evidence is what a classification rests on.
