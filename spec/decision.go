@@ -28,6 +28,12 @@ type TaskDecision struct {
 	Sweeps   []string // orphaned attempts whose processes must go first
 	Removes  []string // run directories that have served
 	Live     *Run     // the attempt that runs
+	// StopRoutes are agent programs that cannot start anything, and why.
+	StopRoutes map[string]Reason
+	// Look is when a timer of the task ends, zero for none.
+	Look time.Time
+	// Rollup is the one line kept of a task that is complete.
+	Rollup *Rollup
 }
 
 // Fold is one ended attempt taken into the record.

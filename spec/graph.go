@@ -79,6 +79,8 @@ type Step struct {
 	WorkLog string
 	// Before is the signature of the artefacts that the step is about to change.
 	Before string
+	// Env is added to the agent's environment, "NAME=value".
+	Env []string
 }
 
 // TryKind says how an attempt goes about its step.
@@ -168,11 +170,22 @@ type World struct {
 	Root string // absolute path of the workspace
 	// Memory is what drover remembers; never changed by Decide.
 	Memory *Memory
+	// Folded are records that Decide has brought up to date in this decision.
+	Folded map[TaskID]*Record
 	// Runs are the attempts on disk of each task of the unit, oldest first.
 	Runs map[TaskID][]Run
 	// Stopped routes: agent → reason it may not start anything now.
 	Stopped map[string]Reason
-	// Entry is set in a pass that begins a run of drover, or that rereads a
-	// changed task in watch mode (seed 003, re-entry).
-	Entry bool
+}
+
+// Record is what is remembered of a task, as of this decision; nil where
+// drover knows nothing of it.
+func (w World) Record(id TaskID) *Record {
+	if r, ok := w.Folded[id]; ok {
+		return r
+	}
+	if w.Memory == nil {
+		return nil
+	}
+	return w.Memory.Records[id]
 }

@@ -42,15 +42,16 @@ type Record struct {
 	NoProgress int                  `json:"no_progress,omitempty"`
 	Signature  string               `json:"signature,omitempty"`
 	Rounds     int                  `json:"rounds,omitempty"`
-	NotBefore  time.Time            `json:"not_before,omitzero"` // a timer
-	Timer      Reason               `json:"timer,omitzero"`      // why, while NotBefore lies ahead
-	Usage      Usage                `json:"usage,omitzero"`      // over the lineage
-	Attempts   int                  `json:"attempts,omitempty"`  // over the lineage
-	FirstStart time.Time            `json:"first_start,omitzero"`
-	Seen       State                `json:"seen,omitempty"` // the last state an event told
-	SeenReason Reason               `json:"seen_reason,omitzero"`
-	Since      time.Time            `json:"since,omitzero"`
+	// Born is when this life of the name began: attempts claimed before it
+	// belong to a task of the same name that is complete.
+	Born       time.Time `json:"born,omitzero"`
+	Usage      Usage     `json:"usage,omitzero"`     // over the lineage
+	Attempts   int       `json:"attempts,omitempty"` // over the lineage
+	FirstStart time.Time `json:"first_start,omitzero"`
 }
+
+// Ran reports whether drover has run a step of this generation.
+func (r *Record) Ran() bool { return r != nil && len(r.Stages) > 0 }
 
 // StageRecord is what is remembered of one step of a generation.
 type StageRecord struct {
@@ -69,8 +70,11 @@ type StageRecord struct {
 	Next TryKind `json:"next,omitempty"`
 	// LastClass is how the last counted attempt ended.
 	LastClass Class `json:"last_class,omitempty"`
-	// LastLocator is of the last attempt.
-	LastLocator string `json:"last_locator,omitempty"`
+	// LastLocator is of the last attempt; LastEnd when it ended.
+	LastLocator string    `json:"last_locator,omitempty"`
+	LastEnd     time.Time `json:"last_end,omitzero"`
+	// ResetAt is when the provider's quota is said to be there again.
+	ResetAt time.Time `json:"reset_at,omitzero"`
 }
 
 // Block is a stored blocker.
@@ -115,4 +119,11 @@ func (g *Group) Clone() *Group {
 		c.Baseline[k] = slices.Clone(v)
 	}
 	return &c
+}
+
+// Seen is the last state and reason that an event told of a task.
+type Seen struct {
+	State  State
+	Reason Reason
+	Since  time.Time
 }

@@ -1,5 +1,7 @@
 package spec
 
+import "time"
+
 // Code names why a task does not go on. Codes are the contract (COMMANDS 3).
 type Code string
 
@@ -70,6 +72,8 @@ type Reason struct {
 	Looked []string `json:"looked,omitempty"`
 	// Locator is of the attempt that led here.
 	Locator string `json:"locator,omitempty"`
+	// Since is when a route was stopped; zero elsewhere.
+	Since time.Time `json:"since,omitzero"`
 	// Resume tells how to go on, in a person's words or a command.
 	Resume string `json:"resume,omitempty"`
 }

@@ -26,6 +26,9 @@ type Route struct {
 	// names; 0 means no limit.
 	AtOnce   int    `json:"at_once,omitempty"`
 	LimitKey string `json:"-"`
+	// ProgramAtOnce bounds all attempts of Agent, whatever their LimitKey, where
+	// the route has a limit of its own too; 0 means no such second limit.
+	ProgramAtOnce int `json:"-"`
 	// Selfcheck asks for one fresh look of the same model at its own work
 	// before the review (seed 003: Pi).
 	Selfcheck bool `json:"-"`
