@@ -27,14 +27,19 @@ type Graph struct {
 
 // Task is one task as its documents say.
 type Task struct {
-	ID         TaskID
-	Group      string // the seed's orchestration group, or the unit
-	Title      string
-	Doc        string // the document a person edits, workspace-relative
+	ID    TaskID
+	Group string // the seed's orchestration group, or the unit
+	Title string
+	Doc   string // the document a person edits, workspace-relative
+	// Status is the value of the document's own status key, "" where it has none:
+	// a hold is then kept in the memory.
+	Status     string
 	Line       int
 	Generation Generation
 	Route      string // key of the route its worker runs on, for listings
 	DependsOn  []string
+	// Gone: its documents are not there; its generation is unknown.
+	Gone bool
 	// Facts are the dialect's own knowledge of the task.
 	Facts any
 }
@@ -60,8 +65,9 @@ type Stage struct {
 	// Before are document changes that must stand before the step runs, or
 	// that are due in this state (a stub, a finalisation).
 	Before []Change
-	// Generation is set where files alone tell a newer one than the task's.
-	Generation Generation
+	// Archives are the same-named archives, asked for when the memory does not
+	// know the task yet: its baseline (seed 003).
+	Archives []string
 }
 
 // Step is one agent run's worth of work within a task.

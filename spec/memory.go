@@ -23,6 +23,9 @@ func NewMemory() *Memory {
 // Group is the orchestration state of one task group (seed 003).
 type Group struct {
 	Orchestration string `json:"orchestration"` // active, blocked, complete
+	// Dialect and Root lead from a task's name to its unit: Root + "/" + name.
+	Dialect string `json:"dialect,omitempty"`
+	Root    string `json:"root,omitempty"`
 	// Tasks are the observed tasks and their state: active, blocked, waiting, complete.
 	Tasks map[string]string `json:"tasks"`
 	// Baseline are, by task, the same-named archives when it was first seen,

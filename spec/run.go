@@ -60,12 +60,14 @@ type Locator struct {
 	PlanNumber int    `json:"plan_number"`
 	Tag        string `json:"tag"`
 
-	CLI    string   `json:"cli"`
-	Model  string   `json:"model"`
-	Effort string   `json:"effort"`
-	Rung   int      `json:"rung"` // of the ladder
-	Argv   []string `json:"argv"`
-	Cwd    string   `json:"cwd"`
+	CLI    string `json:"cli"`
+	Model  string `json:"model"`
+	Effort string `json:"effort"`
+	Rung   int    `json:"rung"` // of the ladder
+	// LimitKey is the limit that the attempt counts against while it lives.
+	LimitKey string   `json:"limit_key,omitempty"`
+	Argv     []string `json:"argv"`
+	Cwd      string   `json:"cwd"`
 	// StdinPrompt: prompt.txt is the agent's standard input.
 	StdinPrompt bool     `json:"stdin_prompt,omitempty"`
 	Env         []string `json:"env,omitempty"` // added to drover's own

@@ -1,0 +1,354 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"drover/spec"
+)
+
+// batch gathers the effects of one pass, so that each barrier is crossed once
+// for all tasks.
+type batch struct {
+	events  []spec.Event
+	rollups []spec.Rollup
+	notices []Notice
+	touched []string // paths that the pass changed
+	tasks   []*pending
+}
+
+// pending is one decided task on its way through the barriers.
+type pending struct {
+	td      *spec.TaskDecision
+	unit    spec.Unit
+	claimed bool
+	failed  bool // an effect failed; the rest of its effects are left out
+}
+
+// apply makes decisions true, in the order of the barriers (DESIGN 5). It
+// returns the paths it changed.
+func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) {
+	b := &batch{}
+	for i := range ds {
+		for j := range ds[i].Tasks {
+			b.tasks = append(b.tasks, &pending{td: &ds[i].Tasks[j], unit: ds[i].Unit})
+		}
+	}
+	for _, p := range b.tasks {
+		l.end(ctx, p)
+		l.change(ctx, b, p)
+	}
+	l.finishRows(ctx, b)
+	if err := l.baselines(ctx, b); err != nil {
+		return nil, err
+	}
+	l.claim(ctx, b)
+	l.launch(ctx, b)
+	for _, p := range b.tasks {
+		l.record(b, p)
+	}
+	for i := range ds {
+		l.settle(ds[i])
+	}
+	if len(b.events)+len(b.rollups) > 0 {
+		if err := l.Journal.Append(ctx, b.events, b.rollups); err != nil {
+			return nil, fmt.Errorf("record events: %w", err)
+		}
+	}
+	l.tell(b.notices)
+	return b.touched, nil
+}
+
+// end stops and sweeps what the decision wants gone.
+func (l *Loop) end(ctx context.Context, p *pending) {
+	for _, attempt := range p.td.Stops {
+		if !l.stopping[attempt] && l.Launcher.Stop(ctx, attempt, "person") == nil {
+			l.stopping[attempt] = true
+		}
+	}
+	for _, attempt := range p.td.Sweeps {
+		if err := l.Launcher.Sweep(ctx, attempt); err != nil {
+			p.td.State = spec.StateBlocked
+			p.td.Reason = spec.Reason{Code: spec.LeftoverProcess, Detail: err.Error()}
+			p.td.Look = l.Now().Add(l.Policy.Max)
+			continue
+		}
+		l.dirty[p.unit] = struct{}{}
+	}
+}
+
+// change applies the document changes of a task. A person's edit wins: the
+// task is then looked at again.
+func (l *Loop) change(ctx context.Context, b *batch, p *pending) {
+	for _, c := range p.td.Changes {
+		if err := l.Files.Apply(ctx, c); err != nil {
+			l.keepBack(p, fmt.Errorf("change %s: %w", changedPaths(c)[0], err))
+			return
+		}
+		b.touched = append(b.touched, changedPaths(c)...)
+	}
+	if len(p.td.Changes) > 0 && p.td.Start == nil {
+		l.dirty[p.unit] = struct{}{}
+	}
+}
+
+func changedPaths(c spec.Change) []string {
+	switch c := c.(type) {
+	case spec.CreateFile:
+		return []string{c.Path}
+	case spec.MoveFile:
+		return []string{c.From, c.To}
+	case spec.ArchiveFolder:
+		return []string{c.From, c.To}
+	case spec.SetField:
+		return []string{c.Path}
+	case spec.ManagedBlock:
+		return []string{c.Path}
+	}
+	return []string{"."}
+}
+
+// keepBack leaves a task alone for a while after an effect failed for want of
+// something that comes back by itself (a full disk); nothing is counted.
+func (l *Loop) keepBack(p *pending, err error) {
+	w := l.retries[p.td.Task.ID]
+	w.n++
+	w.until = l.Now().Add(backoff(w.n, spec.ClassInfra, l.Policy))
+	w.reason = spec.Reason{Code: spec.InfraWait, Detail: err.Error()}
+	l.retries[p.td.Task.ID] = w
+	p.failed = true
+	p.td.Start = nil
+	p.td.State, p.td.Reason, p.td.Look = spec.StateWaiting, w.reason, w.until
+}
+
+// finishRows writes the FINISH rows of what was folded; the state follows.
+func (l *Loop) finishRows(ctx context.Context, b *batch) {
+	var rows []spec.LogRow
+	var owners []*pending
+	for _, p := range b.tasks {
+		for _, f := range p.td.Folds {
+			if f.Run.Locator.WorkLog == "" {
+				continue
+			}
+			rows = append(rows, l.startRow(f.Run.Locator, f.Run.Dir), l.finishRow(f))
+			owners = append(owners, p, p)
+		}
+	}
+	for i, err := range l.Files.AppendLog(ctx, rows) {
+		if err != nil && owners[i].td.Record != nil {
+			l.blockLog(owners[i], err, spec.WorkLogRuntimeWrite)
+		}
+	}
+}
+
+func (l *Loop) blockLog(p *pending, err error, code spec.Code) {
+	var setup interface{ WorkLogSetup() bool }
+	if errors.As(err, &setup) && setup.WorkLogSetup() {
+		code = spec.WorkLogSetup
+	}
+	if p.td.Record == nil {
+		p.td.Record = &spec.Record{Generation: p.td.Task.Generation, Unit: p.unit.Key}
+	}
+	why := spec.Reason{Code: code, Detail: err.Error(), Resume: "drover retry " + p.td.Task.ID.Name}
+	p.td.Record.Block = &spec.Block{Reason: why, Since: l.Now()}
+	p.td.State, p.td.Reason, p.td.Start, p.failed = spec.StateBlocked, why, nil, true
+}
+
+// baselines saves the archives that tasks had when they were first seen,
+// before anything of theirs runs: afterwards nobody could tell old from new.
+func (l *Loop) baselines(ctx context.Context, b *batch) error {
+	need := false
+	for _, p := range b.tasks {
+		if len(p.td.Baseline) > 0 && p.td.Start != nil {
+			l.rememberGroup(p.td, p.unit)
+			need = true
+		}
+	}
+	if !need {
+		return nil
+	}
+	l.unsaved = false
+	l.savedAt = l.Now()
+	return l.Journal.Save(ctx, l.Memory)
+}
+
+// claim makes the run directories of all starts, then their START rows.
+func (l *Loop) claim(ctx context.Context, b *batch) {
+	var starts []*spec.Start
+	var owners []*pending
+	for _, p := range b.tasks {
+		if admitted(p.td) && !p.failed {
+			starts = append(starts, p.td.Start)
+			owners = append(owners, p)
+		}
+	}
+	var rows []spec.LogRow
+	var logged []*pending
+	for i, err := range l.Launcher.Claim(ctx, starts) {
+		p := owners[i]
+		var missing interface{ CLIMissing() string }
+		switch {
+		case err == nil:
+			p.claimed = true
+			delete(l.retries, p.td.Task.ID)
+			if loc := p.td.Start.Locator; loc.WorkLog != "" {
+				rows = append(rows, l.startRow(loc, ""))
+				logged = append(logged, p)
+			}
+		case errors.As(err, &missing):
+			l.missing(p, missing.CLIMissing())
+		default:
+			l.keepBack(p, fmt.Errorf("claim %s: %w", p.td.Start.Locator.Attempt, err))
+		}
+	}
+	for i, err := range l.Files.AppendLog(ctx, rows) {
+		if err != nil {
+			l.unclaim(ctx, logged[i], err)
+		}
+	}
+}
+
+// missing stops every route of a program that is not there.
+func (l *Loop) missing(p *pending, detail string) {
+	agent := p.td.Start.Try.Route.Agent
+	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "drover init --agents, then drover retry " + p.td.Task.ID.Name}
+	l.Memory.Stopped[agent] = why
+	l.unsaved = true
+	p.td.Start = nil
+	p.td.State, p.td.Reason = spec.StateBlocked, why
+}
+
+// unclaim takes a claim back whose START row could not be written: nothing
+// may run that the log does not tell of (seed 003).
+func (l *Loop) unclaim(ctx context.Context, p *pending, err error) {
+	attempt := p.td.Start.Locator.Attempt
+	p.claimed = false
+	_ = l.Launcher.Remove(ctx, []string{attempt}) // left over, it counts as never started
+	l.blockLog(p, err, spec.WorkLogRuntimeWrite)
+}
+
+// launch starts the shims of what was claimed.
+func (l *Loop) launch(ctx context.Context, b *batch) {
+	for _, p := range b.tasks {
+		if !p.claimed {
+			continue
+		}
+		loc := p.td.Start.Locator
+		if err := l.Launcher.Launch(ctx, loc.Attempt); err != nil {
+			l.keepBack(p, fmt.Errorf("start %s: %w", loc.Attempt, err))
+			p.claimed = false
+			continue
+		}
+		if p.td.Record == nil {
+			p.td.Record = &spec.Record{Generation: p.td.Task.Generation, Unit: p.unit.Key}
+		}
+		touch(p.td.Record, loc.Role)
+		p.td.Record.Active = loc.Attempt
+		if p.td.Record.FirstStart.IsZero() {
+			p.td.Record.FirstStart = loc.ClaimedAt
+		}
+		p.td.State, p.td.Reason = spec.StateRunning, spec.Reason{}
+		id := p.td.Task.ID
+		l.runs[id] = append(slices.Clone(l.runs[id]), spec.Run{State: spec.RunStarting, Locator: loc, Dir: runDir(loc)})
+	}
+}
+
+// record takes what happened to a task into the memory, the events and the
+// notices.
+func (l *Loop) record(b *batch, p *pending) {
+	td := p.td
+	for i := range td.Folds {
+		l.recordFold(b, td, &td.Folds[i])
+	}
+	if p.claimed {
+		l.recordStart(b, td)
+	}
+	seen, known := l.Seen[td.Task.ID]
+	if !known || seen.State != td.State || !seen.Reason.Same(td.Reason) {
+		l.recordState(b, td, seen)
+	}
+	if td.State == spec.StateComplete {
+		if td.Rollup != nil && seen.State != spec.StateComplete {
+			b.rollups = append(b.rollups, *td.Rollup)
+		}
+		l.removes = append(l.removes, td.Removes...)
+	}
+	l.remember(td, p.unit)
+}
+
+func (l *Loop) recordState(b *batch, td *spec.TaskDecision, seen spec.Seen) {
+	now := l.Now()
+	e := l.event(spec.EventState, td.Task)
+	e.From, e.To, e.Role = seen.State, td.State, td.Step.Role
+	if !td.Reason.Zero() {
+		why := td.Reason
+		e.Reason, e.WaitsFor, e.Cause = &why, why.WaitsFor, string(why.Code)
+	}
+	b.events = append(b.events, e)
+	l.Seen[td.Task.ID] = spec.Seen{State: td.State, Reason: td.Reason, Since: now}
+	l.wakeWaiters(td.Task.ID.Name)
+	if n, ok := stateNotice(td); ok {
+		n.At = now
+		b.notices = append(b.notices, n)
+	}
+}
+
+func (l *Loop) event(kind spec.EventKind, t spec.Task) spec.Event {
+	return spec.Event{
+		Version: 1, At: l.Now(), Kind: kind, Dialect: t.ID.Dialect, Task: t.ID.Name,
+		Plan: t.Generation.Plan, Tag: t.Generation.Tag,
+	}
+}
+
+func (l *Loop) tell(ns []Notice) {
+	if l.Tell == nil {
+		return
+	}
+	for _, n := range ns {
+		l.Tell(n)
+	}
+}
+
+// sameRecord compares by value; times are compared as instants.
+func sameRecord(a, b *spec.Record) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if !maps.EqualFunc(a.Stages, b.Stages, sameStage) || !sameBlock(a.Block, b.Block) || !sameHold(a.Held, b.Held) {
+		return false
+	}
+	x, y := *a, *b
+	x.Stages, y.Stages, x.Block, y.Block, x.Held, y.Held = nil, nil, nil, nil, nil, nil
+	if !x.FirstStart.Equal(y.FirstStart) || !x.Born.Equal(y.Born) {
+		return false
+	}
+	return x.Generation == y.Generation && x.Unit == y.Unit && x.State == y.State && x.Active == y.Active &&
+		x.NoProgress == y.NoProgress && x.Signature == y.Signature && x.Rounds == y.Rounds &&
+		x.Usage == y.Usage && x.Attempts == y.Attempts
+}
+
+func sameStage(a, b spec.StageRecord) bool {
+	if !a.LastEnd.Equal(b.LastEnd) || !a.ResetAt.Equal(b.ResetAt) {
+		return false
+	}
+	a.LastEnd, b.LastEnd, a.ResetAt, b.ResetAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	return a == b
+}
+
+func sameBlock(a, b *spec.Block) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Reason.Same(b.Reason) && a.Role == b.Role
+}
+
+func sameHold(a, b *spec.Hold) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.By == b.By && a.Was == b.Was && a.Since.Equal(b.Since)
+}

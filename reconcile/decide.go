@@ -1,0 +1,269 @@
+package reconcile
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"drover/spec"
+)
+
+// Decide says what a unit needs next: pure, a function of its arguments. Once
+// its own actions are seen it asks for nothing.
+func Decide(d spec.Dialect, t spec.Tree, g spec.Graph, w spec.World, p spec.Policy) spec.Decision {
+	x := decider{d: d, t: t, g: g, w: w, p: p}
+	x.w.Folded = map[spec.TaskID]*spec.Record{}
+	out := spec.Decision{Unit: g.Unit, Problems: g.Problems}
+	for i := range g.Tasks {
+		td := x.task(i)
+		out.Tasks = append(out.Tasks, td)
+		out.Look = earlier(out.Look, td.Look)
+	}
+	return out
+}
+
+type decider struct {
+	d spec.Dialect
+	t spec.Tree
+	g spec.Graph
+	w spec.World
+	p spec.Policy
+}
+
+// task decides about task i of the graph.
+func (x *decider) task(i int) spec.TaskDecision {
+	task := x.g.Tasks[i]
+	td := spec.TaskDecision{Task: task, Record: x.w.Record(task.ID).Clone()}
+	runs := x.life(&td)
+	if x.living(&td, runs) {
+		x.w.Folded[task.ID] = td.Record
+		return td
+	}
+	x.fold(i, &td, runs)
+	x.renew(&td)
+	x.w.Folded[task.ID] = td.Record
+
+	stage := x.d.Stage(x.t, x.g, i, x.w)
+	td.State, td.Reason, td.Step, td.Changes = stage.State, stage.Reason, stage.Step, stage.Before
+	td.Baseline = stage.Archives
+	switch {
+	case stage.State == spec.StateComplete:
+		x.complete(&td)
+	case outranks(stage.Reason.Code):
+	case td.Record != nil && td.Record.Held != nil:
+		td.State, td.Reason = spec.StateHeld, heldReason(td.Record.Held)
+	case td.Record != nil && td.Record.Block != nil:
+		td.State, td.Reason = spec.StateBlocked, td.Record.Block.Reason
+	case stage.State == spec.StateReady && stage.Step.Role != "":
+		x.ready(i, &td, runs)
+	}
+	if td.Start == nil && td.State != spec.StateReady && td.State != spec.StateComplete {
+		td.Changes = keepDue(stage, td.State)
+	}
+	return td
+}
+
+// keepDue drops what only a start needs: a task that a hold, a stored block or
+// a timer keeps back gets nothing written beside it.
+func keepDue(s spec.Stage, now spec.State) []spec.Change {
+	if s.State == spec.StateReady && now != spec.StateReady {
+		return nil
+	}
+	return s.Before
+}
+
+// outranks reports whether a reason that the documents give comes before a
+// hold or a stored block (FORMATS 4.3, order of classification).
+func outranks(c spec.Code) bool {
+	switch c {
+	case spec.ContractError, spec.UserReview, spec.Vanished, spec.ArchiveAmbiguous, spec.DuplicateID:
+		return true
+	}
+	return false
+}
+
+// life leaves out attempts of an earlier, complete task of the same name, and
+// begins a new life where there were such.
+func (x *decider) life(td *spec.TaskDecision) []spec.Run {
+	runs := x.w.Runs[td.Task.ID]
+	if td.Record == nil && len(runs) > 0 && x.served(td.Task) {
+		td.Record = &spec.Record{Generation: td.Task.Generation, Unit: x.g.Unit.Key, Born: x.w.Now}
+	}
+	if td.Record == nil || td.Record.Born.IsZero() {
+		return runs
+	}
+	born := td.Record.Born
+	return slices.DeleteFunc(slices.Clone(runs), func(r spec.Run) bool { return r.Locator.ClaimedAt.Before(born) })
+}
+
+// served reports whether the last task of this name is complete.
+func (x *decider) served(t spec.Task) bool {
+	if x.w.Memory == nil {
+		return false
+	}
+	g := x.w.Memory.Groups[t.Group]
+	return g != nil && g.Tasks[t.ID.Name] == string(spec.StateComplete)
+}
+
+// living handles an attempt that is not over: nothing else may start beside it.
+func (x *decider) living(td *spec.TaskDecision, runs []spec.Run) bool {
+	for i := range runs {
+		r := &runs[i]
+		if !r.State.Live() {
+			continue
+		}
+		td.Live = r
+		td.State = spec.StateRunning
+		td.Step = spec.Step{Role: r.Locator.Role}
+		if r.State == spec.RunOrphaned {
+			td.Sweeps = append(td.Sweeps, r.Locator.Attempt)
+		}
+		if td.Record == nil {
+			td.Record = x.newRecord(td.Task, generationOf(*r))
+		}
+		td.Record.Active = r.Locator.Attempt
+		touch(td.Record, r.Locator.Role)
+		if held := td.Record.Held; held != nil && r.State != spec.RunOrphaned {
+			td.Stops = append(td.Stops, r.Locator.Attempt)
+		}
+		return true
+	}
+	return false
+}
+
+// touch makes sure that the record knows the step was begun.
+func touch(rec *spec.Record, role spec.Role) {
+	if rec.Stages == nil {
+		rec.Stages = map[spec.Role]spec.StageRecord{}
+	}
+	if _, ok := rec.Stages[role]; !ok {
+		rec.Stages[role] = spec.StageRecord{}
+	}
+}
+
+func (x *decider) newRecord(t spec.Task, gen spec.Generation) *spec.Record {
+	return &spec.Record{Generation: gen, Unit: x.g.Unit.Key}
+}
+
+// renew begins a new generation where the documents tell one: stages start
+// afresh, the lineage's sums and a person's hold go on.
+func (x *decider) renew(td *spec.TaskDecision) {
+	old := td.Record
+	if old == nil || old.Generation == td.Task.Generation || td.Task.Gone {
+		return
+	}
+	td.Record = &spec.Record{
+		Generation: td.Task.Generation, Unit: x.g.Unit.Key, Held: old.Held, Born: old.Born,
+		Usage: old.Usage, Attempts: old.Attempts, FirstStart: old.FirstStart, Rounds: old.Rounds,
+	}
+	if old.Ran() {
+		td.Record.Rounds++
+	}
+}
+
+// complete lets go of a task: its record goes, and its run directories once
+// they have been kept as long as asked (seed 003, after PASS).
+func (x *decider) complete(td *spec.TaskDecision) {
+	td.Rollup = &spec.Rollup{
+		Version: 1, Dialect: td.Task.ID.Dialect, Task: td.Task.ID.Name, Title: td.Task.Title,
+		Plan: td.Task.Generation.Plan, Tag: td.Task.Generation.Tag, CompletedAt: x.w.Now,
+	}
+	if rec := td.Record; rec != nil {
+		td.Rollup.FirstStart, td.Rollup.Attempts = rec.FirstStart, rec.Attempts
+		td.Rollup.Rounds, td.Rollup.Usage = rec.Rounds, rec.Usage
+	}
+	td.Record = nil
+	if x.p.KeepLogs > 0 {
+		return
+	}
+	for _, r := range x.w.Runs[td.Task.ID] {
+		td.Removes = append(td.Removes, r.Locator.Attempt)
+	}
+}
+
+// ready starts the step, or says which timer or route keeps it back.
+func (x *decider) ready(i int, td *spec.TaskDecision, runs []spec.Run) {
+	var st spec.StageRecord
+	if td.Record != nil {
+		st = td.Record.Stages[td.Step.Role]
+	}
+	try := nextTry(td.Step, st, lastOf(runs, td.Step.Role, td.Task.Generation))
+	if at, reason := timer(try, st, td.Record, x.p); at.After(x.w.Now) {
+		td.State, td.Reason, td.Look = spec.StateWaiting, reason, at
+		return
+	}
+	if why, ok := x.w.Stopped[try.Route.Agent]; ok {
+		td.State, td.Reason = spec.StateBlocked, why
+		return
+	}
+	td.State = spec.StateReady
+	td.Start = x.start(i, *td, try)
+}
+
+// start is the order for one attempt.
+func (x *decider) start(i int, td spec.TaskDecision, try spec.Try) *spec.Start {
+	s, task := td.Step, td.Task
+	abs := func(rel string) string {
+		if rel == "" {
+			return ""
+		}
+		return filepath.Join(x.w.Root, filepath.FromSlash(rel))
+	}
+	loc := spec.Locator{
+		Version: 1, Attempt: spec.AttemptName(s.Prefix, x.nextNumber(task.ID, s.Prefix)),
+		Task: task.ID.Name, Dialect: task.ID.Dialect, Unit: x.g.Unit.Key, Role: s.Role,
+		PlanNumber: task.Generation.Plan, Tag: task.Generation.Tag,
+		CLI: try.Route.Agent, Model: try.Route.Model, Effort: try.Route.Effort, Rung: try.Rung,
+		LimitKey: limitKey(try.Route),
+		Cwd:      abs(s.Dir), Env: s.Env, Workspace: x.w.Root,
+		Plan: abs(s.Plan), Review: abs(s.Review), WorkLog: abs(s.WorkLog),
+		Try: try.Kind, Before: s.Before, Limits: x.p.Limits,
+	}
+	loc.Limits.ReviewControl = s.Role == spec.RoleReview
+	if try.Last != nil {
+		loc.Previous = path.Join(try.Last.Dir, "locator.json")
+	}
+	return &spec.Start{
+		Locator: loc, Prompt: x.d.Prompt(x.g, i, s, try, x.w.Root), Try: try, Task: task, Step: s,
+	}
+}
+
+// nextNumber is one more than any attempt of the step on disk, of whatever
+// tag or life.
+func (x *decider) nextNumber(id spec.TaskID, prefix string) int {
+	next := 0
+	for _, r := range x.w.Runs[id] {
+		if p, n := spec.SplitAttempt(r.Locator.Attempt); p == prefix && n >= next {
+			next = n + 1
+		}
+	}
+	return next
+}
+
+func heldReason(h *spec.Hold) spec.Reason {
+	return spec.Reason{Code: spec.Held, Detail: fmt.Sprintf("held by %s", h.By), Resume: "drover release"}
+}
+
+func generationOf(r spec.Run) spec.Generation {
+	return spec.Generation{Plan: r.Locator.PlanNumber, Tag: r.Locator.Tag}
+}
+
+// lastOf is the newest attempt of a step in a generation.
+func lastOf(runs []spec.Run, role spec.Role, gen spec.Generation) *spec.Run {
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].Locator.Role == role && generationOf(runs[i]) == gen {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
+// earlier is the sooner of two times, where zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}

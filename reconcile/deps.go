@@ -1,0 +1,124 @@
+package reconcile
+
+import (
+	"slices"
+
+	"drover/spec"
+)
+
+// deps remembers which paths each reader asked of the tree, so that a changed
+// path says what must be computed again: cost follows what changed.
+type deps struct {
+	pathID   map[string]uint32
+	paths    []string
+	readerID map[reader]uint32
+	readers  []reader
+	users    [][]uint32 // by path: the readers that asked for it
+	asks     [][]uint32 // by reader: the paths it asked for
+}
+
+// reader is a unit, or a branch whose list of units was asked for.
+type reader struct {
+	unit   spec.Unit
+	branch bool
+}
+
+func newDeps() *deps {
+	return &deps{pathID: map[string]uint32{}, readerID: map[reader]uint32{}}
+}
+
+// record returns a tree that notes what r asks. done puts it in place of what
+// r asked before.
+func (d *deps) record(t spec.Tree, r reader) (tree spec.Tree, done func()) {
+	id, ok := d.readerID[r]
+	if !ok {
+		id = uint32(len(d.readers))
+		d.readerID[r] = id
+		d.readers = append(d.readers, r)
+		d.asks = append(d.asks, nil)
+	}
+	rec := &recorder{Tree: t, deps: d}
+	return rec, func() { d.replace(id, rec.asked) }
+}
+
+func (d *deps) replace(r uint32, asked []uint32) {
+	old := d.asks[r]
+	for _, p := range asked {
+		if !slices.Contains(old, p) {
+			d.users[p] = append(d.users[p], r)
+		}
+	}
+	for _, p := range old {
+		if !slices.Contains(asked, p) {
+			d.users[p] = slices.DeleteFunc(d.users[p], func(u uint32) bool { return u == r })
+		}
+	}
+	d.asks[r] = asked
+}
+
+func (d *deps) path(p string) uint32 {
+	id, ok := d.pathID[p]
+	if !ok {
+		id = uint32(len(d.paths))
+		d.pathID[p] = id
+		d.paths = append(d.paths, p)
+		d.users = append(d.users, nil)
+	}
+	return id
+}
+
+// touched are the readers that asked for any of the paths.
+func (d *deps) touched(paths []string) map[reader]struct{} {
+	out := map[reader]struct{}{}
+	for _, p := range paths {
+		id, ok := d.pathID[p]
+		if !ok {
+			continue
+		}
+		for _, r := range d.users[id] {
+			out[d.readers[r]] = struct{}{}
+		}
+	}
+	return out
+}
+
+// asked are the paths that r asked for.
+func (d *deps) asked(r reader) []string {
+	id, ok := d.readerID[r]
+	if !ok {
+		return nil
+	}
+	out := make([]string, 0, len(d.asks[id]))
+	for _, p := range d.asks[id] {
+		out = append(out, d.paths[p])
+	}
+	return out
+}
+
+// recorder is a Tree that notes what it is asked.
+type recorder struct {
+	spec.Tree
+	deps  *deps
+	asked []uint32
+}
+
+func (t *recorder) note(p string) {
+	if id := t.deps.path(p); !slices.Contains(t.asked, id) {
+		t.asked = append(t.asked, id)
+	}
+}
+
+func (t *recorder) Dir(p string) []spec.Entry {
+	t.note(p)
+	return t.Tree.Dir(p)
+}
+
+func (t *recorder) Doc(p string) spec.Doc {
+	t.note(p)
+	return t.Tree.Doc(p)
+}
+
+func (t *recorder) Sum(p string) string {
+	t.note(p)
+	return t.Tree.Sum(p)
+}

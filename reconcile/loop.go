@@ -1,0 +1,337 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"time"
+
+	"drover/spec"
+)
+
+// Options are what a Loop works with.
+type Options struct {
+	Root     string // of the workspace, absolute
+	Dialects []spec.Dialect
+	Files    Files
+	Journal  Journal
+	Launcher Launcher
+	Policy   spec.Policy
+	Memory   *spec.Memory
+	Seen     map[spec.TaskID]spec.Seen
+	Now      func() time.Time
+	// Tell gets notices in the order in which they happen; nil for none.
+	Tell func(Notice)
+	// Selects limits what may start to the tasks it accepts; nil accepts all.
+	Selects func(spec.TaskID) bool
+	// Probe lets a stopped route try again after the policy's ProviderMax
+	// (watch mode only, DESIGN 9).
+	Probe bool
+}
+
+// Loop reconciles a workspace. It is used by one goroutine.
+type Loop struct {
+	Options
+	deps     *deps
+	tree     spec.Tree
+	branches map[reader][]spec.Unit
+	problems map[reader][]spec.Problem
+	units    map[spec.Unit]*standing
+	taskUnit map[spec.TaskID]spec.Unit
+	waiters  map[string]map[spec.Unit]struct{} // by name of what they wait for
+	runs     map[spec.TaskID][]spec.Run
+	dirty    map[spec.Unit]struct{}
+	queue    []spec.Unit // units with a task that waits for a slot, oldest first
+	stopping map[string]bool
+	entered  bool
+	unsaved  bool
+	savedAt  time.Time
+	removes  []string // run directories to go once the memory is saved
+	retries  map[spec.TaskID]infraWait
+}
+
+// standing is what the last decision said of a unit.
+type standing struct {
+	tasks    []spec.TaskDecision
+	problems []spec.Problem
+	look     time.Time
+}
+
+// infraWait keeps a task back whose effects failed for want of something that
+// comes back by itself.
+type infraWait struct {
+	until  time.Time
+	reason spec.Reason
+	n      int
+}
+
+// New is a loop that has looked at nothing yet.
+func New(o Options) *Loop {
+	if o.Memory == nil {
+		o.Memory = spec.NewMemory()
+	}
+	if o.Seen == nil {
+		o.Seen = map[spec.TaskID]spec.Seen{}
+	}
+	return &Loop{
+		Options: o, deps: newDeps(),
+		branches: map[reader][]spec.Unit{}, problems: map[reader][]spec.Problem{},
+		units: map[spec.Unit]*standing{}, taskUnit: map[spec.TaskID]spec.Unit{},
+		waiters: map[string]map[spec.Unit]struct{}{}, runs: map[spec.TaskID][]spec.Run{},
+		dirty: map[spec.Unit]struct{}{}, stopping: map[string]bool{},
+		retries: map[spec.TaskID]infraWait{},
+	}
+}
+
+// look brings what is known up to date with the disk: the tree, the lists of
+// units, the runs. It marks what must be decided again.
+func (l *Loop) look(ctx context.Context, hints []string) error {
+	tree, changed, err := l.Files.Snapshot(ctx, hints)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	l.tree = tree
+	if !l.entered {
+		l.list(nil)
+	} else {
+		touched := l.deps.touched(changed)
+		l.list(touched)
+		for r := range touched {
+			if !r.branch {
+				l.dirty[r.unit] = struct{}{}
+			}
+		}
+	}
+	return l.observe(ctx)
+}
+
+// list asks the dialects for their units: of the branches that were touched,
+// or of all at the first look.
+func (l *Loop) list(touched map[reader]struct{}) {
+	for _, d := range l.Dialects {
+		root := reader{spec.Unit{Dialect: d.Name()}, true}
+		if _, ok := touched[root]; !ok && touched != nil {
+			l.relist(d, touched)
+			continue
+		}
+		tree, done := l.deps.record(l.tree, root)
+		names := d.Branches(tree)
+		done()
+		now := map[reader]bool{}
+		for _, name := range names {
+			r := reader{spec.Unit{Dialect: d.Name(), Key: name}, true}
+			now[r] = true
+			_, again := touched[r]
+			if _, known := l.branches[r]; !known || again {
+				l.listBranch(d, r)
+			}
+		}
+		for r := range l.branches {
+			if r.unit.Dialect == d.Name() && !now[r] {
+				l.dropBranch(r)
+			}
+		}
+	}
+	if !l.entered {
+		l.recall()
+	}
+}
+
+func (l *Loop) relist(d spec.Dialect, touched map[reader]struct{}) {
+	for r := range touched {
+		if r.branch && r.unit.Dialect == d.Name() {
+			l.listBranch(d, r)
+		}
+	}
+}
+
+func (l *Loop) listBranch(d spec.Dialect, r reader) {
+	tree, done := l.deps.record(l.tree, r)
+	defer done()
+	before := l.branches[r]
+	l.branches[r] = d.Units(tree, r.unit.Key)
+	l.problems[r] = d.Problems(tree, r.unit.Key)
+	for _, u := range l.branches[r] {
+		if l.units[u] == nil {
+			l.dirty[u] = struct{}{}
+		}
+	}
+	for _, u := range before {
+		l.dirty[u] = struct{}{}
+	}
+}
+
+func (l *Loop) dropBranch(r reader) {
+	for _, u := range l.branches[r] {
+		l.dirty[u] = struct{}{}
+	}
+	delete(l.branches, r)
+	delete(l.problems, r)
+}
+
+// recall adds the units that only the memory knows: tasks whose folders are
+// gone are still to be judged (seed 003, baseline).
+func (l *Loop) recall() {
+	for id, rec := range l.Memory.Records {
+		l.dirty[spec.Unit{Dialect: id.Dialect, Key: rec.Unit}] = struct{}{}
+	}
+	for _, g := range l.Memory.Groups {
+		for task, state := range g.Tasks {
+			if state != string(spec.StateComplete) {
+				l.dirty[spec.Unit{Dialect: g.Dialect, Key: path.Join(g.Root, task)}] = struct{}{}
+			}
+		}
+	}
+}
+
+// observe reads the attempts and marks the tasks whose attempts changed.
+func (l *Loop) observe(ctx context.Context) error {
+	runs, err := l.Launcher.Observe(ctx)
+	if err != nil {
+		return fmt.Errorf("observe attempts: %w", err)
+	}
+	now := map[spec.TaskID][]spec.Run{}
+	for _, r := range runs {
+		id := spec.TaskID{Dialect: r.Locator.Dialect, Name: r.Locator.Task}
+		now[id] = append(now[id], r)
+	}
+	for id, rs := range now {
+		if !sameRuns(rs, l.runs[id]) {
+			l.touchTask(id, rs[0].Locator.Unit)
+		}
+	}
+	for id, rs := range l.runs {
+		if _, ok := now[id]; !ok && len(rs) > 0 {
+			l.touchTask(id, rs[0].Locator.Unit)
+		}
+	}
+	freed := live(l.runs) > live(now)
+	l.runs = now
+	if freed || !l.entered {
+		l.wakeQueue()
+	}
+	return nil
+}
+
+func (l *Loop) touchTask(id spec.TaskID, unit string) {
+	u, ok := l.taskUnit[id]
+	if !ok {
+		u = spec.Unit{Dialect: id.Dialect, Key: unit}
+	}
+	l.dirty[u] = struct{}{}
+}
+
+func sameRuns(a, b []spec.Run) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].State != b[i].State || a[i].Locator.Attempt != b[i].Locator.Attempt {
+			return false
+		}
+	}
+	return true
+}
+
+func live(runs map[spec.TaskID][]spec.Run) int {
+	n := 0
+	for _, rs := range runs {
+		for _, r := range rs {
+			if r.State.Live() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// wakeQueue lets those look again that wait for a slot, as many from the head
+// of each limit's queue as may now start; the rest stay queued.
+func (l *Loop) wakeQueue() {
+	free := countSlots(l.Policy.Total, l.runs)
+	rest := l.queue[:0]
+	for _, u := range l.queue {
+		st := l.units[u]
+		if st == nil || l.mayStart(st, free) {
+			l.dirty[u] = struct{}{}
+			continue
+		}
+		rest = append(rest, u)
+	}
+	l.queue = rest
+}
+
+// mayStart takes a slot for a queued task if there is one.
+func (l *Loop) mayStart(st *standing, free *slots) bool {
+	for i := range st.tasks {
+		if s := st.tasks[i].Start; s != nil {
+			if _, ok := free.admit(s); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Due reports the next moment at which something is due by the clock, zero
+// for none.
+func (l *Loop) Due() time.Time {
+	var next time.Time
+	for _, st := range l.units {
+		next = earlier(next, st.look)
+	}
+	return next
+}
+
+func (l *Loop) world() spec.World {
+	stopped := map[string]spec.Reason{}
+	for agent, why := range l.Memory.Stopped {
+		if l.Probe && l.Now().Sub(why.Since) >= l.Policy.ProviderMax {
+			continue
+		}
+		stopped[agent] = why
+	}
+	return spec.World{Now: l.Now(), Root: l.Root, Memory: l.Memory, Runs: l.runs, Stopped: stopped}
+}
+
+func (l *Loop) dialect(name string) spec.Dialect {
+	for _, d := range l.Dialects {
+		if d.Name() == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// decide computes the decision of every dirty unit that may be looked at now.
+func (l *Loop) decide(only map[spec.Unit]struct{}) []spec.Decision {
+	w := l.world()
+	todo := sortedUnits(l.dirty)
+	var out []spec.Decision
+	for _, u := range todo {
+		if only != nil {
+			if _, ok := only[u]; !ok {
+				continue
+			}
+		}
+		delete(l.dirty, u)
+		d := l.dialect(u.Dialect)
+		if d == nil {
+			continue
+		}
+		tree, done := l.deps.record(l.tree, reader{unit: u})
+		out = append(out, Decide(d, tree, d.Parse(tree, u), w, l.Policy))
+		done()
+	}
+	return out
+}
+
+func sortedUnits(set map[spec.Unit]struct{}) []spec.Unit {
+	out := make([]spec.Unit, 0, len(set))
+	for u := range maps.Keys(set) {
+		out = append(out, u)
+	}
+	sortUnits(out)
+	return out
+}

@@ -1,0 +1,278 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"drover/spec"
+)
+
+// saveEvery bounds how often state.json is written; what is newer is rebuilt
+// from run directories and files.
+const saveEvery = 100 * time.Millisecond
+
+// Pass looks at what hints name (nil: at everything), decides, and applies.
+// only limits which units are decided; the others stay due (seed 003,
+// scanning); nil means all. It repeats until its own effects ask for nothing
+// more, at most rounds times.
+func (l *Loop) Pass(ctx context.Context, hints []string, only map[spec.Unit]struct{}) error {
+	const rounds = 8
+	for range rounds {
+		if err := l.look(ctx, hints); err != nil {
+			return err
+		}
+		l.due()
+		ds := l.decide(only)
+		l.entered = true
+		if len(ds) == 0 {
+			break
+		}
+		l.admit(ds)
+		touched, err := l.apply(ctx, ds)
+		if err != nil {
+			return err
+		}
+		if hints = touched; len(hints) == 0 {
+			hints = []string{}
+		}
+	}
+	return l.flush(ctx, false)
+}
+
+// due marks the units whose timers have run out.
+func (l *Loop) due() {
+	now := l.Now()
+	for u, st := range l.units {
+		if !st.look.IsZero() && !st.look.After(now) {
+			st.look = time.Time{}
+			l.dirty[u] = struct{}{}
+		}
+	}
+}
+
+// admit lets the starts of a pass take their slots, those first that wait
+// longest, then by name; the others wait and say for what.
+func (l *Loop) admit(ds []spec.Decision) {
+	free := countSlots(l.Policy.Total, l.runs)
+	type candidate struct {
+		td    *spec.TaskDecision
+		since time.Time
+	}
+	var starts []candidate
+	for i := range ds {
+		for j := range ds[i].Tasks {
+			td := &ds[i].Tasks[j]
+			if td.Start == nil {
+				continue
+			}
+			since := l.Now()
+			if s, ok := l.Seen[td.Task.ID]; ok && s.Reason.Code == spec.LimitFull {
+				since = s.Since
+			}
+			starts = append(starts, candidate{td, since})
+		}
+	}
+	slices.SortStableFunc(starts, func(a, b candidate) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.td.Task.ID.Name, b.td.Task.ID.Name))
+	})
+	for _, c := range starts {
+		l.admitOne(c.td, free)
+	}
+}
+
+func (l *Loop) admitOne(td *spec.TaskDecision, free *slots) {
+	if l.Selects != nil && !l.Selects(td.Task.ID) {
+		td.Start, td.Changes = nil, nil
+		return
+	}
+	if wait, ok := l.retries[td.Task.ID]; ok && wait.until.After(l.Now()) {
+		td.Start, td.Changes = nil, nil
+		td.State, td.Reason, td.Look = spec.StateWaiting, wait.reason, wait.until
+		return
+	}
+	if why, ok := free.admit(td.Start); !ok {
+		td.State, td.Reason = spec.StateWaiting, why
+		td.Changes = nil
+	}
+}
+
+// admitted reports whether a decision's start has its slot.
+func admitted(td *spec.TaskDecision) bool {
+	return td.Start != nil && td.State == spec.StateReady
+}
+
+// settle keeps what was decided of a unit, and who waits for whom.
+func (l *Loop) settle(d spec.Decision) {
+	l.unwait(d.Unit)
+	st := &standing{tasks: d.Tasks, problems: d.Problems}
+	for i := range d.Tasks {
+		td := &d.Tasks[i]
+		l.taskUnit[td.Task.ID] = d.Unit
+		st.look = earlier(st.look, td.Look)
+		for _, name := range td.Reason.WaitsFor {
+			if td.Reason.Code != spec.LimitFull {
+				l.wait(name, d.Unit)
+			}
+		}
+		if td.Reason.Code == spec.LimitFull && !slices.Contains(l.queue, d.Unit) {
+			l.queue = append(l.queue, d.Unit)
+		}
+	}
+	if len(d.Tasks) == 0 {
+		delete(l.units, d.Unit)
+	} else {
+		l.units[d.Unit] = st
+	}
+}
+
+func (l *Loop) wait(name string, u spec.Unit) {
+	if l.waiters[name] == nil {
+		l.waiters[name] = map[spec.Unit]struct{}{}
+	}
+	l.waiters[name][u] = struct{}{}
+}
+
+func (l *Loop) unwait(u spec.Unit) {
+	if st := l.units[u]; st != nil {
+		for _, td := range st.tasks {
+			for _, name := range td.Reason.WaitsFor {
+				delete(l.waiters[name], u)
+			}
+		}
+	}
+}
+
+// wakeWaiters marks the units that wait for a task whose state changed.
+func (l *Loop) wakeWaiters(task string) {
+	for u := range l.waiters[task] {
+		l.dirty[u] = struct{}{}
+	}
+}
+
+// flush saves the memory if it changed, and lets go of run directories only
+// after the memory no longer needs them.
+func (l *Loop) flush(ctx context.Context, now bool) error {
+	if l.unsaved && (now || len(l.removes) > 0 || l.Now().Sub(l.savedAt) >= saveEvery) {
+		if err := l.Journal.Save(ctx, l.Memory); err != nil {
+			return err
+		}
+		l.unsaved, l.savedAt = false, l.Now()
+	}
+	if len(l.removes) == 0 {
+		return nil
+	}
+	gone := l.removes
+	l.removes = nil
+	return l.Launcher.Remove(ctx, gone)
+}
+
+// Close saves what the last passes left unsaved.
+func (l *Loop) Close(ctx context.Context) error { return l.flush(ctx, true) }
+
+// Unsaved reports whether something waits to be saved.
+func (l *Loop) Unsaved() bool { return l.unsaved }
+
+// remember takes a decided task into the memory.
+func (l *Loop) remember(td *spec.TaskDecision, unit spec.Unit) {
+	id := td.Task.ID
+	if old := l.Memory.Records[id]; !sameRecord(old, td.Record) {
+		l.unsaved = true
+		if td.Record == nil {
+			delete(l.Memory.Records, id)
+		} else {
+			l.Memory.Records[id] = td.Record
+		}
+	}
+	for agent, why := range td.StopRoutes {
+		if _, ok := l.Memory.Stopped[agent]; !ok {
+			l.Memory.Stopped[agent] = why
+			l.unsaved = true
+			l.dirtyAgent(agent)
+		}
+	}
+	l.rememberGroup(td, unit)
+}
+
+// dirtyAgent looks again at all tasks that would start on a program.
+func (l *Loop) dirtyAgent(agent string) {
+	for u, st := range l.units {
+		for _, td := range st.tasks {
+			if td.Start != nil && td.Start.Try.Route.Agent == agent || td.Reason.Code == spec.RouteStopped {
+				l.dirty[u] = struct{}{}
+			}
+		}
+	}
+}
+
+// rememberGroup keeps the seed's orchestration state of a group.
+func (l *Loop) rememberGroup(td *spec.TaskDecision, unit spec.Unit) {
+	name := td.Task.Group
+	if name == "" {
+		return
+	}
+	g := l.Memory.Groups[name]
+	if g == nil {
+		root := path.Clean(unit.Key[:len(unit.Key)-len(td.Task.ID.Name)])
+		g = &spec.Group{Dialect: unit.Dialect, Root: root, Tasks: map[string]string{}, Baseline: map[string][]string{}}
+		l.Memory.Groups[name] = g
+		l.unsaved = true
+	}
+	state := groupState(td.State)
+	if g.Tasks[td.Task.ID.Name] == state {
+		return
+	}
+	if old := g.Tasks[td.Task.ID.Name]; old == "" || old == string(spec.StateComplete) {
+		delete(g.Baseline, td.Task.ID.Name)
+		if len(td.Baseline) > 0 {
+			g.Baseline[td.Task.ID.Name] = td.Baseline
+		}
+	}
+	g.Tasks[td.Task.ID.Name] = state
+	g.Orchestration = orchestration(g)
+	l.unsaved = true
+}
+
+// groupState is a task's state in the seed's words.
+func groupState(s spec.State) string {
+	switch s {
+	case spec.StateComplete, spec.StateBlocked, spec.StateWaiting:
+		return string(s)
+	case spec.StateHeld:
+		return string(spec.StateWaiting)
+	}
+	return "active"
+}
+
+// orchestration is complete when every task is, blocked when nothing of the
+// group can go on without a person, else active.
+func orchestration(g *spec.Group) string {
+	out := string(spec.StateComplete)
+	for _, s := range g.Tasks {
+		switch s {
+		case "active":
+			return s
+		case string(spec.StateBlocked), string(spec.StateWaiting):
+			out = string(spec.StateBlocked)
+		}
+	}
+	return out
+}
+
+func sortUnits(us []spec.Unit) {
+	slices.SortFunc(us, func(a, b spec.Unit) int {
+		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// relative is a path below the workspace as the tree names it.
+func (l *Loop) relative(abs string) string {
+	rel, err := filepath.Rel(l.Root, abs)
+	if err != nil {
+		return abs
+	}
+	return filepath.ToSlash(rel)
+}
