@@ -272,6 +272,9 @@ func (l *Loop) record(b *batch, p *pending) {
 		l.recordState(b, td, seen)
 	}
 	if td.State == spec.StateComplete {
+		if seen.State != spec.StateComplete {
+			l.done++
+		}
 		if td.Rollup != nil && seen.State != spec.StateComplete {
 			b.rollups = append(b.rollups, *td.Rollup)
 		}

@@ -42,11 +42,14 @@ type Loop struct {
 	waiters  map[string]map[spec.Unit]struct{} // by name of what they wait for
 	runs     map[spec.TaskID][]spec.Run
 	dirty    map[spec.Unit]struct{}
-	queue    []spec.Unit // units with a task that waits for a slot, oldest first
+	stale    map[spec.Unit]struct{} // files changed; decided at the next scan
+	mine     map[spec.Unit]struct{} // between scans: the units that files may mark
+	queue    []spec.Unit            // units with a task that waits for a slot, oldest first
 	stopping map[string]bool
 	entered  bool
 	unsaved  bool
 	savedAt  time.Time
+	done     int      // tasks that became complete in this process
 	removes  []string // run directories to go once the memory is saved
 	retries  map[spec.TaskID]infraWait
 }
@@ -79,7 +82,7 @@ func New(o Options) *Loop {
 		branches: map[reader][]spec.Unit{}, problems: map[reader][]spec.Problem{},
 		units: map[spec.Unit]*standing{}, taskUnit: map[spec.TaskID]spec.Unit{},
 		waiters: map[string]map[spec.Unit]struct{}{}, runs: map[spec.TaskID][]spec.Run{},
-		dirty: map[spec.Unit]struct{}{}, stopping: map[string]bool{},
+		dirty: map[spec.Unit]struct{}{}, stale: map[spec.Unit]struct{}{}, stopping: map[string]bool{},
 		retries: map[spec.TaskID]infraWait{},
 	}
 }
@@ -99,11 +102,32 @@ func (l *Loop) look(ctx context.Context, hints []string) error {
 		l.list(touched)
 		for r := range touched {
 			if !r.branch {
-				l.dirty[r.unit] = struct{}{}
+				l.mark(r.unit)
 			}
 		}
 	}
 	return l.observe(ctx)
+}
+
+// mark notes that a unit's files changed. Between scans only the task that
+// an attempt belonged to is read again; others wait for the next scan (seed
+// 003, scanning).
+func (l *Loop) mark(u spec.Unit) {
+	if l.mine != nil {
+		if _, ok := l.mine[u]; !ok {
+			l.stale[u] = struct{}{}
+			return
+		}
+	}
+	l.dirty[u] = struct{}{}
+}
+
+// scan makes all that is stale due.
+func (l *Loop) scan() {
+	for u := range l.stale {
+		l.dirty[u] = struct{}{}
+	}
+	clear(l.stale)
 }
 
 // list asks the dialects for their units: of the branches that were touched,
@@ -154,17 +178,17 @@ func (l *Loop) listBranch(d spec.Dialect, r reader) {
 	l.problems[r] = d.Problems(tree, r.unit.Key)
 	for _, u := range l.branches[r] {
 		if l.units[u] == nil {
-			l.dirty[u] = struct{}{}
+			l.mark(u)
 		}
 	}
 	for _, u := range before {
-		l.dirty[u] = struct{}{}
+		l.mark(u)
 	}
 }
 
 func (l *Loop) dropBranch(r reader) {
 	for _, u := range l.branches[r] {
-		l.dirty[u] = struct{}{}
+		l.mark(u)
 	}
 	delete(l.branches, r)
 	delete(l.problems, r)
@@ -304,18 +328,13 @@ func (l *Loop) dialect(name string) spec.Dialect {
 	return nil
 }
 
-// decide computes the decision of every dirty unit that may be looked at now.
-func (l *Loop) decide(only map[spec.Unit]struct{}) []spec.Decision {
+// decide computes the decision of every dirty unit.
+func (l *Loop) decide() []spec.Decision {
 	w := l.world()
 	todo := sortedUnits(l.dirty)
+	clear(l.dirty)
 	var out []spec.Decision
 	for _, u := range todo {
-		if only != nil {
-			if _, ok := only[u]; !ok {
-				continue
-			}
-		}
-		delete(l.dirty, u)
 		d := l.dialect(u.Dialect)
 		if d == nil {
 			continue

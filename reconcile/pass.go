@@ -15,29 +15,36 @@ import (
 // from run directories and files.
 const saveEvery = 100 * time.Millisecond
 
-// Pass looks at what hints name (nil: at everything), decides, and applies.
-// only limits which units are decided; the others stay due (seed 003,
-// scanning); nil means all. It repeats until its own effects ask for nothing
-// more, at most rounds times.
-func (l *Loop) Pass(ctx context.Context, hints []string, only map[spec.Unit]struct{}) error {
-	const rounds = 8
+// Pass looks at what hints name (nil: at everything), decides, and applies,
+// until its own effects ask for nothing more. With mine it reads only the
+// files of those units again; the candidates as a whole are scanned with nil,
+// and as soon as a task became complete (seed 003, scanning).
+func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]struct{}) error {
+	const rounds = 16
 	for range rounds {
+		if l.mine = mine; mine == nil {
+			l.scan()
+		}
 		if err := l.look(ctx, hints); err != nil {
 			return err
 		}
 		l.due()
-		ds := l.decide(only)
+		ds := l.decide()
 		l.entered = true
 		if len(ds) == 0 {
 			break
 		}
+		done := l.done
 		l.admit(ds)
 		touched, err := l.apply(ctx, ds)
 		if err != nil {
 			return err
 		}
-		if hints = touched; len(hints) == 0 {
+		if hints = touched; hints == nil {
 			hints = []string{}
+		}
+		if l.done > done && mine != nil {
+			mine = nil
 		}
 	}
 	return l.flush(ctx, false)
