@@ -1,0 +1,173 @@
+package fsstate
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"time"
+
+	"drover/spec"
+)
+
+// seenName is the file that keeps what the events last told of every task. It
+// is a fold over events.jsonl and may be deleted at any time: what it lacks is
+// read from the events again.
+const seenName = "seen.cache"
+
+// seenVersion changes with the form of the file.
+const seenVersion = "drover seen 1\n"
+
+// Seen is the last state and reason that an event told of each task.
+func (j *Journal) Seen(ctx context.Context) (map[spec.TaskID]spec.Seen, error) {
+	seen, at := j.loadSeen()
+	path := j.path("events.jsonl")
+	if info, err := os.Stat(path); err != nil || info.Size() < at {
+		seen, at = map[spec.TaskID]spec.Seen{}, 0
+		if errors.Is(err, fs.ErrNotExist) {
+			return seen, nil
+		}
+	}
+	if at == 0 {
+		for e, err := range j.Events(ctx, time.Time{}) {
+			if err != nil {
+				return nil, fmt.Errorf("read events: %w", err)
+			}
+			foldSeen(seen, e)
+		}
+		return seen, nil
+	}
+	for line, err := range linesFrom(ctx, path, at-1) { // from the line feed before
+		if err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+		var e spec.Event
+		if json.Unmarshal(line, &e) == nil {
+			foldSeen(seen, e)
+		}
+	}
+	return seen, nil
+}
+
+func foldSeen(seen map[spec.TaskID]spec.Seen, e spec.Event) {
+	id := spec.TaskID{Dialect: e.Dialect, Name: e.Task}
+	switch {
+	case e.Kind == spec.EventState:
+		s := spec.Seen{State: e.To, Since: e.At}
+		if e.Reason != nil {
+			s.Reason = *e.Reason
+		}
+		seen[id] = s
+	case e.Kind == spec.EventRequest && e.Cause == "forget":
+		delete(seen, id)
+	}
+}
+
+// SaveSeen keeps what was told, with how far it has read the events. It is a
+// cache: a crash leaves the old one or the new one.
+func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	info, err := os.Stat(j.path("events.jsonl"))
+	if err != nil {
+		return nil // nothing was told yet
+	}
+	b := binary.AppendVarint([]byte(seenVersion), info.Size())
+	b = binary.AppendUvarint(b, uint64(len(seen)))
+	for id, s := range seen {
+		reason := []byte{}
+		if !s.Reason.Zero() {
+			if reason, err = json.Marshal(s.Reason); err != nil {
+				return err
+			}
+		}
+		for _, f := range []string{id.Dialect, id.Name, string(s.State), string(reason)} {
+			b = binary.AppendUvarint(b, uint64(len(f)))
+			b = append(b, f...)
+		}
+		b = binary.AppendVarint(b, s.Since.UnixNano())
+	}
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	path := j.path(seenName)
+	if err := j.disk.Seam.Pass(spec.OpWrite, path); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", b, 0o644); err != nil {
+		return fmt.Errorf("keep what was told: %w", err)
+	}
+	if err := j.disk.Seam.Pass(spec.OpRename, path); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// loadSeen reads the cache; one that is missing or damaged is empty.
+func (j *Journal) loadSeen() (map[spec.TaskID]spec.Seen, int64) {
+	none := map[spec.TaskID]spec.Seen{}
+	b, err := os.ReadFile(j.path(seenName))
+	if err != nil || len(b) < len(seenVersion)+4 || string(b[:len(seenVersion)]) != seenVersion {
+		return none, 0
+	}
+	body := b[:len(b)-4]
+	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
+		return none, 0
+	}
+	r := seenReader{b: body[len(seenVersion):]}
+	at, n := r.varint(), r.uvarint()
+	seen := make(map[spec.TaskID]spec.Seen, min(n, uint64(len(body))))
+	for range n {
+		id := spec.TaskID{Dialect: r.text(), Name: r.text()}
+		s := spec.Seen{State: spec.State(r.text())}
+		if reason := r.text(); reason != "" && json.Unmarshal([]byte(reason), &s.Reason) != nil {
+			return none, 0
+		}
+		s.Since = time.Unix(0, r.varint())
+		if r.bad {
+			return none, 0
+		}
+		seen[id] = s
+	}
+	return seen, at
+}
+
+// seenReader takes values off the front of the cache; bad once it is short.
+type seenReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *seenReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	r.skip(n)
+	return v
+}
+
+func (r *seenReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	r.skip(n)
+	return v
+}
+
+func (r *seenReader) skip(n int) {
+	if n <= 0 || n > len(r.b) {
+		r.bad, r.b = true, nil
+		return
+	}
+	r.b = r.b[n:]
+}
+
+func (r *seenReader) text() string {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return ""
+	}
+	s := string(r.b[:n])
+	r.b = r.b[n:]
+	return s
+}
