@@ -23,6 +23,9 @@ func topics() []string {
 }
 
 func topicText(name string) (string, error) {
+	if name == "reasons" {
+		return reasonsTopic(), nil
+	}
 	b, err := fs.ReadFile(topicFiles, "docs/help/"+name+".txt")
 	return string(b), err
 }
