@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"drover/spec"
@@ -95,12 +94,8 @@ func decodeMemory(path string, text []byte) (*spec.Memory, error) {
 		return torn(int64(start), "is not a JSON object")
 	}
 	var file memoryFile
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if err := dec.Decode(&file); err != nil {
+	if err := json.Unmarshal(text, &file); err != nil {
 		return torn(tornAt(err, int64(len(text))))
-	}
-	if rest := text[dec.InputOffset():]; len(bytes.TrimSpace(rest)) > 0 {
-		return torn(dec.InputOffset(), "goes on after its end")
 	}
 	switch {
 	case file.Version > memoryVersion:
@@ -144,10 +139,10 @@ func tornAt(err error, size int64) (int64, string) {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return size, "is not JSON, it ends too early"
 	case errors.As(err, &syntax):
 		return max(syntax.Offset-1, 0), "is not JSON"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return size, "is not JSON, it ends too early"
 	case errors.As(err, &kind):
 		return kind.Offset, fmt.Sprintf("has a %s where %s should be", kind.Value, kind.Field)
 	}
