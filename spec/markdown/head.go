@@ -59,7 +59,7 @@ func FindHead(text []byte) Head {
 		h.HasBOM = true
 		h.Body = len(bom)
 	}
-	line, next := cutLine(text, h.Body)
+	line, next := lineFrom(text, h.Body)
 	if !bytes.HasPrefix(line, []byte("---")) {
 		return h
 	}
@@ -70,7 +70,7 @@ func FindHead(text []byte) Head {
 	h.Start = next
 	for n := 2; next < len(text); n++ {
 		start := next
-		line, next = cutLine(text, start)
+		line, next = lineFrom(text, start)
 		if isFence(line) {
 			h.State, h.End, h.Body, h.BodyLine = WholeHead, start, next, n+1
 			return h
@@ -93,9 +93,9 @@ func (h Head) YAML(text []byte) []byte {
 	return text[h.Start:h.End]
 }
 
-// cutLine returns the line that starts at offset i, without its ending, and
+// lineFrom returns the line that starts at offset i, without its ending, and
 // the offset of the next one.
-func cutLine(text []byte, i int) (line []byte, next int) {
+func lineFrom(text []byte, i int) (line []byte, next int) {
 	n := bytes.IndexAny(text[i:], "\r\n")
 	if n < 0 {
 		return text[i:], len(text)
@@ -116,7 +116,7 @@ func isFence(line []byte) bool {
 func lineAt(text []byte, i int) int {
 	n := 1
 	for at := 0; ; n++ {
-		_, next := cutLine(text, at)
+		_, next := lineFrom(text, at)
 		if next > i || next >= len(text) {
 			return n
 		}

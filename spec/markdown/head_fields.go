@@ -61,9 +61,9 @@ func (h Head) fields(text []byte, top *yaml.Node) ([]Field, *HeadError) {
 	return fields, nil
 }
 
-// fence opens and closes what decode hands to the front matter library. No
+// guard opens and closes what decode hands to the front matter library. No
 // line of a head can look like it: a head with a NUL byte is refused first.
-const fence = "\x00"
+const guard = "\x00"
 
 // decode parses the YAML of a whole head into a node.
 //
@@ -77,10 +77,10 @@ func (h Head) decode(text []byte, root *yaml.Node) *HeadError {
 	if err := h.checkBytes(text, head); err != nil {
 		return err
 	}
-	format := frontmatter.NewFormat(fence, fence, func(data []byte, v any) error {
+	format := frontmatter.NewFormat(guard, guard, func(data []byte, v any) error {
 		return decodeOne(data[:len(head)], v)
 	})
-	r := io.MultiReader(strings.NewReader(fence+"\n"), bytes.NewReader(head), strings.NewReader("\n"+fence+"\n"))
+	r := io.MultiReader(strings.NewReader(guard+"\n"), bytes.NewReader(head), strings.NewReader("\n"+guard+"\n"))
 	if _, err := frontmatter.MustParse(r, root, format); err != nil {
 		return h.yamlError(text, err)
 	}
@@ -140,7 +140,7 @@ func (h Head) yamlError(text []byte, err error) *HeadError {
 // tabIndent is the offset of the first tab that indents a line, or -1.
 func tabIndent(yaml []byte) int {
 	for i := 0; i < len(yaml); {
-		line, next := cutLine(yaml, i)
+		line, next := lineFrom(yaml, i)
 		spaces := len(line) - len(bytes.TrimLeft(line, " "))
 		if spaces < len(line) && line[spaces] == '\t' && len(bytes.TrimSpace(line)) > 0 {
 			return i + spaces
