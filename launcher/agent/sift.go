@@ -46,6 +46,9 @@ type container struct {
 	base  int // length of its own path
 }
 
+// goIn is the limit of what is wanted only for what is in it.
+const goIn = -1
+
 // siftDepth is deeper than any value that a reader wants.
 const siftDepth = 16
 
@@ -76,7 +79,7 @@ func newSift(out sink, limits map[string]int) *sift {
 		all[path] = n
 		for i := len(path) - 1; i > 0; i-- {
 			if path[i] == '.' && all[path[:i]] == 0 {
-				all[path[:i]] = 1
+				all[path[:i]] = goIn
 			}
 		}
 	}
