@@ -124,7 +124,7 @@ func (w *Workspace) doc(n *node) spec.Doc {
 // asked about.
 func (w *Workspace) forget(n *node) (asked []string) {
 	n.below(func(d *node) {
-		if d.asked != 0 {
+		if d.used {
 			asked = append(asked, d.path)
 		}
 		w.drop(d)

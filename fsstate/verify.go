@@ -136,10 +136,11 @@ func (w *Workspace) take(f *finding, now time.Time) (changed []string, doubt []*
 	if f.err != nil {
 		f.list, f.links = n.list, n.links
 	}
-	if n.asked.differs(&n.answers, &f.answers) {
+	differs := n.asked.differs(&n.answers, &f.answers)
+	if differs && n.used {
 		changed = append(changed, n.path)
 	}
-	if moved || len(changed) > 0 || f.young != n.young {
+	if moved || differs || f.young != n.young {
 		w.dirty = true
 	}
 	n.sight, n.answers, n.young = f.sight, f.answers, f.young

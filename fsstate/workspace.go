@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
 
 	"drover/spec"
 )
@@ -114,8 +115,8 @@ func (w *Workspace) Close() error { return w.dir.Close() }
 // below a folder that goes away is reported once and forgotten, until it is
 // asked for again.
 func (w *Workspace) Snapshot(ctx context.Context, hints []string) (spec.Tree, []string, error) {
-	if s := w.look("."); s.kind != kindFolder {
-		return nil, nil, fmt.Errorf("read workspace %s: %w", w.root, fs.ErrNotExist)
+	if err := w.stays(); err != nil {
+		return nil, nil, fmt.Errorf("read workspace: %w", err)
 	}
 	first := w.tick == 0
 	w.tick++
@@ -140,6 +141,19 @@ func (w *Workspace) Snapshot(ctx context.Context, hints []string) (spec.Tree, []
 	}
 	slices.Sort(changed)
 	return tree{w}, slices.Compact(changed), nil
+}
+
+// stays tells a workspace that was removed or replaced, which would read as
+// one without files.
+func (w *Workspace) stays() error {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Lstat(w.root, &st) }); err != nil {
+		return &fs.PathError{Op: "stat", Path: w.root, Err: err}
+	}
+	if s := w.look("."); replaced(s, sight{kind: kindOf(&st), key: keyOf(&st)}) {
+		return fmt.Errorf("%s is another folder by now", w.root)
+	}
+	return nil
 }
 
 // all schedules every known path, folders before what is in them.
