@@ -118,3 +118,6 @@ func Search(targets []Target) (map[string][]Info, error) {
 	}
 	return found, nil
 }
+
+// Adopt does nothing: the system has no subreapers, an orphan escapes.
+func Adopt() error { return nil }

@@ -246,3 +246,13 @@ func marker(base string) (dir string, ok bool) {
 	}
 	return "", false
 }
+
+// Adopt makes the calling process the parent of every orphan below it, so that
+// none of its descendants can get out of its sight. To be called before the
+// first fork.
+func Adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	return nil
+}

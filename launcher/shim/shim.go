@@ -1,0 +1,156 @@
+// Package shim is the small process that owns one agent and outlives drover.
+//
+// It inherits the attempt's lock, says who it is, starts the agent, holds it
+// to the limits of its locator, makes sure that nothing of it is left, and
+// records how it ended. The agent writes its output straight into files; none
+// of it passes through the shim.
+//
+// Crash windows, each with what a later drover sees (package launcher):
+//
+//	before shim.json             lock free, no shim.json       not started
+//	after shim.json              lock free, no exit.json       lost; the agent got SIGKILL by its
+//	                                                           parent's death, what it left is swept
+//	after exit.json              lock free, exit.json valid    ended
+//
+// The package is part of a large program but must stay small in memory, a
+// hundred at once: no regular expressions, no templates, no command tree.
+package shim
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"drover/launcher/agent"
+	"drover/launcher/proc"
+	"drover/launcher/rundir"
+	"drover/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Name is the shim's argv[0], followed by the run directory.
+const Name = "drover-shim"
+
+// Invoked reports whether this process was started as a shim.
+func Invoked(args []string) bool { return len(args) == 2 && args[0] == Name }
+
+// Lookup finds an agent program by its name in the settings.
+type Lookup func(name string) (agent.CLI, bool)
+
+// Options are what main hands a shim.
+type Options struct {
+	Seam spec.Seam
+	// Agents is called once, as late as possible: when the first output is read.
+	Agents func() Lookup
+	Now    func() time.Time
+}
+
+// shim is one attempt being run.
+type shim struct {
+	Options
+	dir   string
+	loc   spec.Locator
+	life  liveness
+	logs  *logs
+	child *child
+	// reader is nil until output is read for the first time.
+	reader agent.Reader
+	cli    agent.CLI
+	cause  cause
+	// unsaved: the locator holds something that is not on disk yet.
+	unsaved bool
+	session sessionMark
+}
+
+// Main runs the attempt of args[1] to its end and returns the exit code of the
+// shim's process. It must be called by the main goroutine before anything else
+// is built: the thread it locks is the one whose death kills the agent.
+func Main(ctx context.Context, o Options, args []string) int {
+	runtime.LockOSThread()
+	unix.CloseOnExec(rundir.LockFD)
+	unix.CloseOnExec(rundir.BellFD)
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(25)
+	s := &shim{Options: o, dir: args[1]}
+	if err := s.run(ctx); err != nil {
+		s.say(err.Error())
+		return 1
+	}
+	return 0
+}
+
+// run is the whole life of a shim. An error means that the attempt could not
+// be recorded.
+func (s *shim) run(ctx context.Context) error {
+	// From here on every signal but KILL and STOP is caught, so that the agent,
+	// whose handlers exec resets, starts with the defaults whatever drover ignored.
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, unix.SIGTERM)
+	chld := make(chan os.Signal, 1)
+	signal.Notify(chld, unix.SIGCHLD)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT,
+		unix.SIGPIPE, unix.SIGALRM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+
+	if err := rundir.Read(s.dir, rundir.Locator, &s.loc); err != nil {
+		return fmt.Errorf("run %s: %w", filepath.Base(s.dir), err)
+	}
+	if err := s.introduce(); err != nil {
+		return fmt.Errorf("run %s: %w", s.loc.Attempt, err)
+	}
+	if by, wanted := s.stopWanted(); wanted {
+		return s.record(end{cause: cause{kind: causeStop, by: by}, at: s.Now()})
+	}
+	if err := s.start(); err != nil {
+		return s.record(end{cause: startFailure(err), at: s.Now()})
+	}
+	debug.FreeOSMemory()
+	s.watch(ctx, term, chld)
+	return s.record(s.finish(chld))
+}
+
+// introduce writes shim.json. Nothing in it outlives the boot, so it is not
+// made durable.
+func (s *shim) introduce() error {
+	if err := proc.Adopt(); err != nil {
+		return err
+	}
+	id, err := proc.Self()
+	if err != nil {
+		return err
+	}
+	s.loc.ShimPID = id.PID
+	b := fmt.Appendf(nil, "{\"version\":1,\"pid\":%d,\"start\":%q,\"boot_id\":%q,\"pid_ns\":%q}\n",
+		id.PID, id.Start, id.BootID, id.PIDNamespace)
+	return rundir.Publish(s.Seam, s.dir, rundir.Shim, b)
+}
+
+// stopWanted reads the file stop.
+func (s *shim) stopWanted() (by string, wanted bool) {
+	b, err := os.ReadFile(filepath.Join(s.dir, rundir.Stop))
+	if err != nil {
+		return "", false
+	}
+	return string(b), true
+}
+
+// ring tells drover, if it still lives, to look at this attempt.
+func (s *shim) ring() {
+	// Nobody listening (EPIPE), a full bell (EAGAIN) or none at all change nothing.
+	_, _ = syscall.Write(rundir.BellFD, []byte{1})
+}
+
+// say adds a line to the heartbeat log, which is the shim's standard output.
+func (s *shim) say(line string) {
+	const most = 64 << 10
+	if info, err := os.Stdout.Stat(); err == nil && info.Size() > most {
+		_ = os.Stdout.Truncate(0)
+	}
+	fmt.Fprintf(os.Stdout, "%s %s\n", s.Now().UTC().Format(time.RFC3339), line)
+}
