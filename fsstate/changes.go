@@ -24,7 +24,7 @@ func (e *Edits) Apply(ctx context.Context, c spec.Change) error {
 	}
 	switch c := c.(type) {
 	case spec.CreateFile:
-		return wrap("create", c.Path, e.createFile(c))
+		return wrap("create", c.Path, e.createFile(c.Path, c.Text))
 	case spec.MoveFile:
 		return wrap("move", c.From, e.moveFile(c))
 	case spec.ArchiveFolder:
@@ -44,15 +44,21 @@ func wrap(verb, object string, err error) error {
 	return fmt.Errorf("%s %s: %w", verb, object, err)
 }
 
-func (e *Edits) createFile(c spec.CreateFile) error {
-	f, err := e.disk.make(e.root, path.Dir(c.Path))
+// createFile makes a file that must not exist; one that does is left alone.
+func (e *Edits) createFile(p, text string) error {
+	lock := e.stripe(p)
+	lock.Lock()
+	defer lock.Unlock()
+	f, err := e.disk.make(e.root, path.Dir(p))
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	err = f.create(path.Base(c.Path), []byte(c.Text), 0o666)
+	name := path.Base(p)
+	err = f.create(name, tempName(name), []byte(text), 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return f.sync() // an earlier run may have been killed before it
+		// An earlier run may have been killed before it had made this durable.
+		return errors.Join(f.clear(name), f.sync())
 	}
 	return err
 }
@@ -136,27 +142,19 @@ func (e *Edits) setField(ctx context.Context, c spec.SetField) error {
 }
 
 func (e *Edits) managedBlock(ctx context.Context, c spec.ManagedBlock) error {
-	err := e.rewrite(ctx, c.Path, func(old []byte) ([]byte, error) {
-		return setBlock(old, c.Begin, c.End, c.Lines)
-	})
+	set := func(old []byte) ([]byte, error) { return setBlock(old, c.Begin, c.End, c.Lines) }
+	err := e.rewrite(ctx, c.Path, set)
 	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrChanged) {
 		return err
 	}
-	text, err := setBlock(nil, c.Begin, c.End, c.Lines)
+	text, err := set(nil)
 	if err != nil {
 		return err
 	}
-	f, err := e.disk.make(e.root, path.Dir(c.Path))
-	if err != nil {
+	if err := e.createFile(c.Path, string(text)); err != nil {
 		return err
 	}
-	defer f.close()
-	if err := f.create(path.Base(c.Path), text, 0o666); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: it was made just now", ErrChanged)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	return e.rewrite(ctx, c.Path, set) // somebody else may have made it just now
 }
 
 // setBlock makes the lines between two marker lines what lines says, in the

@@ -40,7 +40,10 @@ func (d Disk) CreateFile(path string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	defer f.close()
-	return f.create(filepath.Base(path), data, perm)
+	name := filepath.Base(path)
+	// Another process may be making the same file, so the temporary name is
+	// our own.
+	return f.create(name, fmt.Sprintf("%s-%08x", tempName(name), rand.Uint32()), data, perm)
 }
 
 // Append adds data to the end of a file by one write, durably; the file is
@@ -185,12 +188,11 @@ func (f *folder) write(name string, data []byte, perm fs.FileMode) error {
 	return f.sync()
 }
 
-func (f *folder) create(name string, data []byte, perm fs.FileMode) error {
+func (f *folder) create(name, temp string, data []byte, perm fs.FileMode) error {
 	if _, err := f.root.Lstat(name); err == nil {
 		return &fs.PathError{Op: "create", Path: filepath.Join(f.path, name), Err: fs.ErrExist}
 	}
-	// Somebody else may be making the same file, so the name is our own.
-	temp, err := f.temp(fmt.Sprintf("%s-%08x", tempName(name), rand.Uint32()), data, perm, nil)
+	temp, err := f.temp(temp, data, perm, nil)
 	if err != nil {
 		return err
 	}
@@ -233,6 +235,14 @@ func (f *folder) temp(temp string, data []byte, perm fs.FileMode, dress func(*os
 		return "", f.discard(temp, err)
 	}
 	return temp, nil
+}
+
+// clear removes the temporary file that a crash left of a write to name.
+func (f *folder) clear(name string) error {
+	if _, err := f.root.Lstat(tempName(name)); err != nil {
+		return nil
+	}
+	return f.remove(tempName(name))
 }
 
 // discard removes a temporary file after err: a full disk shall not fill

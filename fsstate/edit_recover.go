@@ -92,6 +92,9 @@ func (e *Edits) recover(f *folder, p string) (saved []string, err error) {
 			saved = append(saved, path.Join(path.Dir(p), kept))
 		}
 	}
+	if err := f.clear(path.Base(p)); err != nil {
+		return saved, err
+	}
 	return saved, e.unnote(p)
 }
 
