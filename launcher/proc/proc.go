@@ -9,6 +9,7 @@ package proc
 
 import (
 	"errors"
+	"os"
 	"strconv"
 )
 
@@ -92,4 +93,37 @@ func Descendants(root int) ([]Info, error) {
 		}
 	}
 	return found, nil
+}
+
+// settled lists processes and asks for each which attempt it belongs to. A
+// process may fork and die between the listing and the question, so a listing is
+// believed only when it shows no newcomer. On a machine that never rests the
+// last of a few is.
+func settled(owner func(Info) (runDir string, ok bool)) (map[string][]Info, error) {
+	const most = 5
+	self := os.Getpid()
+	var before map[Info]bool
+	for n := 0; ; n++ {
+		all, err := List()
+		if err != nil {
+			return nil, err
+		}
+		found := map[string][]Info{}
+		seen, newcomer := make(map[Info]bool, len(all)), false
+		for _, p := range all {
+			key := Info{PID: p.PID, Start: p.Start}
+			seen[key] = true
+			newcomer = newcomer || !before[key]
+			if p.Zombie || p.PID == self {
+				continue
+			}
+			if dir, ok := owner(p); ok {
+				found[dir] = append(found[dir], p)
+			}
+		}
+		if !newcomer || n == most {
+			return found, nil
+		}
+		before = seen
+	}
 }

@@ -95,28 +95,19 @@ func Search(targets []Target) (map[string][]Info, error) {
 	if len(targets) == 0 {
 		return nil, nil
 	}
-	all, err := List()
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]Info{}
-	self := os.Getpid()
-	for _, p := range all {
-		if p.Zombie || p.PID == self {
-			continue
-		}
+	return settled(func(p Info) (string, bool) {
 		args, err := unix.SysctlRaw("kern.procargs2", p.PID)
 		if err != nil {
-			continue
+			return "", false
 		}
 		for _, t := range targets {
 			mark := append([]byte("\x00"+EnvRunDir+"="+t.RunDir), 0)
 			if bytes.Contains(args, mark) && !older(p.Start, t.Since) {
-				found[t.RunDir] = append(found[t.RunDir], p)
+				return t.RunDir, true
 			}
 		}
-	}
-	return found, nil
+		return "", false
+	})
 }
 
 // Adopt does nothing: the system has no subreapers, an orphan escapes.

@@ -182,21 +182,10 @@ func Search(targets []Target) (map[string][]Info, error) {
 			byTree[t.Worktree] = t
 		}
 	}
-	all, err := List()
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]Info{}
-	self := os.Getpid()
-	for _, p := range all {
-		if p.Zombie || p.PID == self {
-			continue
-		}
-		if t, ok := attribute(p, byDir, byTree); ok {
-			found[t.RunDir] = append(found[t.RunDir], p)
-		}
-	}
-	return found, nil
+	return settled(func(p Info) (string, bool) {
+		t, ok := attribute(p, byDir, byTree)
+		return t.RunDir, ok
+	})
 }
 
 // attribute says which attempt a process belongs to, if any.

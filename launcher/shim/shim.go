@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -76,6 +77,7 @@ func Main(ctx context.Context, o Options, args []string) int {
 	runtime.LockOSThread()
 	unix.CloseOnExec(rundir.LockFD)
 	unix.CloseOnExec(rundir.BellFD)
+	closeInherited()
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(25)
 	s := &shim{Options: o, dir: args[1]}
@@ -84,6 +86,27 @@ func Main(ctx context.Context, o Options, args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// closeInherited closes what the process that started drover left open for
+// its children: neither the shim nor an agent shall hold somebody's pipe. What
+// this process opened itself is marked close-on-exec.
+func closeInherited() {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd <= 2 {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd)
+		}
+	}
 }
 
 // run is the whole life of a shim. An error means that the attempt could not

@@ -1,0 +1,187 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"drover/launcher/proc"
+	"drover/launcher/rundir"
+	"drover/spec"
+)
+
+func TestAttemptFromClaimToEnd(t *testing.T) {
+	b := newBench(t)
+	name := attemptName(0)
+	b.start(name, `echo $$ >pid; env >env; readlink /proc/$$/fd/0 >stdin; ls /proc/$$/fd >fds; pwd >cwd; ps -o sid= -p $$ >sid; echo RESULT ok; echo note >&2`)
+	r := b.over(name)
+	if r.State != spec.RunEnded || r.Exit.Class != spec.ClassSuccess || !r.Result.Success || r.Exit.EndedBy != "agent" || !r.Exit.Swept {
+		t.Fatalf("state %v, exit %+v", r.State, r.Exit)
+	}
+	pid := strings.TrimSpace(b.file("pid"))
+	if strings.TrimSpace(b.file("sid")) != pid {
+		t.Errorf("the agent %s leads no session of its own: %q", pid, b.file("sid"))
+	}
+	if got := b.file("stdin"); got != "/dev/null\n" {
+		t.Errorf("stdin is %q", got)
+	}
+	if got := b.file("cwd"); got != b.root+"\n" {
+		t.Errorf("cwd is %q, want %s", got, b.root)
+	}
+	if got := strings.Fields(b.file("fds")); len(got) > 4 {
+		t.Errorf("the agent inherited descriptors: %v", got)
+	}
+	for _, mark := range []string{"DROVER_TASK=group/task", "DROVER_ROLE=worker", "DROVER_ATTEMPT=" + name,
+		"DROVER_RUN_DIR=" + r.Dir, "DROVER_DOC=" + b.root + "/task/PLAN.md"} {
+		if !strings.Contains("\n"+b.file("env"), "\n"+mark+"\n") {
+			t.Errorf("the agent lacks %s", mark)
+		}
+	}
+	if !fileHas(r.Locator.StreamLog, "RESULT ok") || !fileHas(r.Locator.StderrLog, "note") {
+		t.Error("the output is not in its files")
+	}
+	loc := r.Locator
+	if loc.AgentPID == 0 || loc.AgentStart == "" || loc.ShimPID == 0 || loc.StartedAt.IsZero() || loc.BootID == "" ||
+		loc.DispatcherPID != os.Getpid() || len(loc.DispatcherSourceSHA256) != 64 || !loc.DispatcherSourceMatchesLoaded {
+		t.Errorf("the locator lacks something: %+v", loc)
+	}
+}
+
+func TestPromptAsInput(t *testing.T) {
+	b := newBench(t)
+	b.start(attemptName(0), "cat >prompt.copy; echo RESULT ok")
+	b.over(attemptName(0))
+	if got := b.file("prompt.copy"); !strings.HasPrefix(got, "cat >prompt.copy") {
+		t.Errorf("stdin was %q", got)
+	}
+}
+
+func TestFiftyClaimsAtOnce(t *testing.T) {
+	b := newBench(t)
+	var starts []*spec.Start
+	for i := range 50 {
+		starts = append(starts, newStart(attemptName(i), "echo x >>ran; echo RESULT ok"))
+	}
+	for i, err := range b.Claim(b.ctx, starts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := b.see(attemptName(i)); !ok || r.State != spec.RunStarting {
+			t.Fatalf("attempt %d: %v", i, r.State)
+		}
+	}
+	for i := range starts {
+		if err := b.Launch(b.ctx, attemptName(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range starts {
+		if r := b.over(attemptName(i)); r.Exit.Class != spec.ClassSuccess {
+			t.Errorf("attempt %d: %+v", i, r.Exit)
+		}
+	}
+	if n := strings.Count(b.file("ran"), "x"); n != 50 {
+		t.Errorf("%d agents ran, want 50", n)
+	}
+}
+
+func TestClaimOfTakenName(t *testing.T) {
+	b := newBench(t)
+	name := attemptName(0)
+	starts := []*spec.Start{newStart(name, "echo x >>ran; echo RESULT ok"), newStart(name, "echo x >>ran; echo RESULT ok")}
+	errs := b.Claim(b.ctx, starts)
+	if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs...), ErrClaimed) {
+		t.Fatalf("errors %v: want one claim and one ErrClaimed", errs)
+	}
+	if err := b.Launch(b.ctx, name); err != nil {
+		t.Fatal(err)
+	}
+	b.over(name)
+	if err := b.Launch(b.ctx, name); err == nil {
+		t.Error("one claim was launched twice")
+	}
+	if got := b.file("ran"); got != "x\n" {
+		t.Errorf("ran %q", got)
+	}
+}
+
+func TestClaimOfMissingProgram(t *testing.T) {
+	b := newBench(t)
+	st := newStart(attemptName(0), "", func(l *spec.Locator) { l.CLI = "absent" })
+	err := b.Claim(b.ctx, []*spec.Start{st})[0]
+	if !errors.Is(err, ErrCLIMissing) || !strings.Contains(err.Error(), os.Getenv("PATH")) {
+		t.Fatalf("error %v: want ErrCLIMissing and the PATH", err)
+	}
+	if entries, _ := os.ReadDir(b.RunsDir); len(entries) != 0 {
+		t.Errorf("a run directory was made: %v", entries)
+	}
+}
+
+// The program is there at the claim and gone at the start.
+func TestProgramVanishes(t *testing.T) {
+	b := newBench(t)
+	name := attemptName(0)
+	if err := b.Claim(b.ctx, []*spec.Start{newStart(name, "")})[0]; err != nil {
+		t.Fatal(err)
+	}
+	var loc spec.Locator
+	if err := rundir.Read(b.dir(name), rundir.Locator, &loc); err != nil {
+		t.Fatal(err)
+	}
+	loc.Argv[0] = filepath.Join(b.root, "gone")
+	if err := rundir.Write(nil, b.dir(name), rundir.Locator, loc); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Launch(b.ctx, name); err != nil {
+		t.Fatal(err)
+	}
+	r := b.over(name)
+	if r.Exit.Class != spec.ClassCLIMissing || !strings.Contains(r.Exit.Evidence.Excerpt, "PATH") {
+		t.Errorf("exit %+v", r.Exit)
+	}
+}
+
+func TestWorkingFolderVanishes(t *testing.T) {
+	b := newBench(t)
+	name := attemptName(0)
+	b.start(name, "echo RESULT ok", func(l *spec.Locator) { l.Cwd = filepath.Join(b.root, "nowhere") })
+	if r := b.over(name); r.Exit.Class != spec.ClassInfra {
+		t.Errorf("exit %+v", r.Exit)
+	}
+}
+
+// An agent that starts drover must not lend it its own markers.
+func TestMarkersAreNotInherited(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Env = append(os.Environ(), proc.EnvRunDir+"=/other/run", proc.EnvOut+"=/x") })
+	b.start(attemptName(0), "env >env; echo RESULT ok")
+	r := b.over(attemptName(0))
+	if env := b.file("env"); strings.Contains(env, "/other/run") || strings.Contains(env, proc.EnvOut) ||
+		!strings.Contains(env, proc.EnvRunDir+"="+r.Dir) {
+		t.Errorf("environment of the agent:\n%s", env)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	b := newBench(t)
+	b.start(attemptName(0), "echo RESULT ok")
+	b.start(attemptName(1), "sleep 60")
+	b.over(attemptName(0))
+	b.running(attemptName(1))
+	if err := b.Remove(b.ctx, []string{attemptName(0), attemptName(1), "never"}); err == nil {
+		t.Error("a running attempt was removed")
+	}
+	if _, ok := b.see(attemptName(0)); ok {
+		t.Error("the removed attempt is still observed")
+	}
+	entries, _ := os.ReadDir(b.RunsDir)
+	if len(entries) != 1 || entries[0].Name() != attemptName(1) {
+		t.Errorf("left in runs: %v", entries)
+	}
+	// The name is free for a new task.
+	b.start(attemptName(0), "echo RESULT ok")
+	if r := b.over(attemptName(0)); r.Exit.Class != spec.ClassSuccess {
+		t.Errorf("exit %+v", r.Exit)
+	}
+}
