@@ -95,6 +95,11 @@ func TestSetField(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Errorf("anchor: %v", err)
 	}
+	put(t, filepath.Join(dir, "work/A.md"), "---\nid: &x ready\nstatus: *x\n---\n")
+	err = e.Apply(t.Context(), spec.SetField{Path: "A.md", Key: "status", Value: "done", Was: "ready"})
+	if !errors.As(err, &refused) {
+		t.Errorf("alias: %v", err)
+	}
 	if err := os.Symlink("X.md", filepath.Join(dir, "work/Z.md")); err != nil {
 		t.Fatal(err)
 	}

@@ -39,9 +39,9 @@ func (j *Journal) Events(ctx context.Context, since time.Time) iter.Seq2[spec.Ev
 	}
 }
 
-// Last is the newest n events, oldest first, that want accepts; task narrows
-// them to one task, nil takes all. It reads from the end and no further than
-// it must.
+// Last is the newest n events (0: all), oldest first, that want accepts; task
+// narrows them to one task, nil takes all. It reads from the end and no
+// further than it must.
 func (j *Journal) Last(ctx context.Context, n int, task *spec.TaskID, want func(spec.Event) bool) ([]spec.Event, error) {
 	files, err := j.eventFiles(time.Time{})
 	if err != nil {

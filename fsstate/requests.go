@@ -36,8 +36,12 @@ const (
 // idempotent. An asker that dies leaves a request that still counts.
 func (s StateDir) Ask(ctx context.Context, d Disk, r spec.Request) (spec.Answer, error) {
 	dir := filepath.Join(s.Path, "requests")
-	if owner, err := s.Owner(); err != nil || owner == nil {
-		return spec.Answer{}, errors.Join(ErrNoOwner, err)
+	owner, err := s.Owner()
+	if err != nil {
+		return spec.Answer{}, err
+	}
+	if owner == nil {
+		return spec.Answer{}, ErrNoOwner
 	}
 	id, err := leave(d, dir, r)
 	if err != nil {

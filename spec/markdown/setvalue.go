@@ -24,18 +24,22 @@ func (e *NotEditableError) Error() string {
 
 const onOneLine = "; write it as one plain value on one line"
 
-// Value is what a document's head says for a key, as text; false if the head
-// has no such key or something else than a scalar there.
+// Value is what a document's head says for a key, as text, also by an alias;
+// false if the head has no such key or something else than a scalar there.
 func Value(text []byte, key string) (string, bool) {
 	fields, err := FindHead(text).Fields(text)
 	if err != nil {
 		return "", false
 	}
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Key == key })
-	if i < 0 || fields[i].Value.Kind != yaml.ScalarNode {
+	if i < 0 {
 		return "", false
 	}
-	return fields[i].Value.Value, true
+	n := fields[i].Value
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n.Value, n.Kind == yaml.ScalarNode
 }
 
 // SetValue sets one top-level value of a document's head and leaves every

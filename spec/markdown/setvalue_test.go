@@ -106,6 +106,16 @@ func TestSetValueRefused(t *testing.T) {
 	}
 }
 
+func TestValue(t *testing.T) {
+	text := []byte("---\na: &s x\nb: *s\nc: [x]\nd:\n---\n")
+	for key, want := range map[string]string{"a": "x", "b": "x", "c": "", "d": "", "e": ""} {
+		got, ok := Value(text, key)
+		if got != want || ok != (key != "c" && key != "e") {
+			t.Errorf("%s is %q, %v", key, got, ok)
+		}
+	}
+}
+
 // Whatever the head looks like, an edit changes the value and nothing else.
 func TestSetValueChangesOnlyTheValue(t *testing.T) {
 	words := rapid.SampledFrom([]string{"a", "ready", "é", "상태", "x y", "it's", `say "hi"`, "1.10", "010", "yes", "", "a: b", "- x", "#c", "\U0001f600", "a\u2028b", "a\tb", "*x", "&y", "|", "%d", "@", "`", "null", "2026-01-02", "\\", "a\\b", "!t"})
