@@ -27,6 +27,8 @@ func (e *Edits) Apply(ctx context.Context, c spec.Change) error {
 		return wrap("create", c.Path, e.createFile(c.Path, c.Text))
 	case spec.MoveFile:
 		return wrap("move", c.From, e.moveFile(c))
+	case spec.DeriveFile:
+		return wrap("create", c.To, e.deriveFile(c))
 	case spec.ArchiveFolder:
 		return wrap("archive", c.From, e.archiveFolder(c))
 	case spec.SetField:
@@ -87,6 +89,16 @@ func (e *Edits) moveFile(c spec.MoveFile) error {
 		return err
 	}
 	return errors.Join(to.sync(), from.sync())
+}
+
+// deriveFile makes a file out of another one. Killed in between, it is made
+// again from the same source.
+func (e *Edits) deriveFile(c spec.DeriveFile) error {
+	old, err := e.root.ReadFile(c.From)
+	if err != nil {
+		return err
+	}
+	return e.createFile(c.To, string(c.Make(old)))
 }
 
 // archiveFolder moves a folder as a whole. A crash leaves it at its old place

@@ -102,6 +102,8 @@ func changedPaths(c spec.Change) []string {
 		return []string{c.Path}
 	case spec.MoveFile:
 		return []string{c.From, c.To}
+	case spec.DeriveFile:
+		return []string{c.To}
 	case spec.ArchiveFolder:
 		return []string{c.From, c.To}
 	case spec.SetField:

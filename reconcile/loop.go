@@ -47,6 +47,7 @@ type Loop struct {
 	queue    []spec.Unit            // units with a task that waits for a slot, oldest first
 	stopping map[string]bool
 	entered  bool
+	ending   bool // a request asked drover itself to end
 	unsaved  bool
 	savedAt  time.Time
 	done     int      // tasks that became complete in this process

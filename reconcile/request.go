@@ -21,6 +21,9 @@ func (l *Loop) Requests(ctx context.Context) error {
 				return err
 			}
 		}
+		if r.Verb == "end" {
+			l.ending = true
+		}
 		answer := l.Request(ctx, r)
 		if err := l.flush(ctx, true); err != nil {
 			return err
@@ -45,6 +48,20 @@ func (l *Loop) Know(ctx context.Context) error {
 		l.settle(d)
 	}
 	return nil
+}
+
+// Refresh looks again, as Know did, with the memory as load reads it: for one
+// who watches what an owner does.
+func (l *Loop) Refresh(ctx context.Context, load func(context.Context) (*spec.Memory, error)) error {
+	memory, err := load(ctx)
+	if err != nil {
+		return err
+	}
+	l.Memory = memory
+	for u := range l.units {
+		l.dirty[u] = struct{}{}
+	}
+	return l.Know(ctx)
 }
 
 // Request applies one request to the tasks it names.

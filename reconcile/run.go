@@ -47,7 +47,7 @@ func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
 	var held Hint // file changes since the last scan (drain)
 	beat := time.NewTicker(max(w.Tick, time.Second))
 	defer beat.Stop()
-	for mode == Watch || !l.Drained() {
+	for !l.ending && (mode == Watch || !l.Drained()) {
 		timer := l.alarm()
 		var err error
 		select {

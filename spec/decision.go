@@ -69,6 +69,13 @@ type CreateFile struct {
 // target is there counts as done.
 type MoveFile struct{ From, To string }
 
+// DeriveFile makes a file that must not exist out of another one; Make is
+// pure. A file that exists is left alone.
+type DeriveFile struct {
+	From, To string
+	Make     func(old []byte) []byte
+}
+
 // ArchiveFolder moves a folder to a path below To's parent; a name that is
 // taken gets "_<n>" (DIALECTS 1.4).
 type ArchiveFolder struct{ From, To string }
@@ -87,6 +94,7 @@ type ManagedBlock struct {
 
 func (CreateFile) change()    {}
 func (MoveFile) change()      {}
+func (DeriveFile) change()    {}
 func (ArchiveFolder) change() {}
 func (SetField) change()      {}
 func (ManagedBlock) change()  {}

@@ -1,0 +1,164 @@
+package agenttask
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// taskName is a task folder's name: "02+01_csv_reader" is number 02, after 01
+// (seed 003: NN_slug or NN+PP[,QQ…]_slug). The order of numbers alone means
+// nothing.
+type taskName struct {
+	index string
+	after []string
+	slug  string
+}
+
+func parseName(s string) (taskName, bool) {
+	number, slug, ok := strings.Cut(s, "_")
+	if !ok || slug == "" || strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return taskName{}, false
+	}
+	index, after, plus := strings.Cut(number, "+")
+	n := taskName{index: index, slug: slug}
+	if !twoDigits(index) || plus && after == "" {
+		return taskName{}, false
+	}
+	if plus {
+		n.after = strings.Split(after, ",")
+	}
+	for _, p := range n.after {
+		if !twoDigits(p) {
+			return taskName{}, false
+		}
+	}
+	return n, true
+}
+
+func twoDigits(s string) bool { return len(s) == 2 && digits(s) }
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// junk reports names that are never a task's: drafts and what editors leave
+// (COMMANDS 1, CASES 9).
+func junk(name string) bool {
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") ||
+		strings.HasSuffix(name, ".draft.md") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
+		digits(name)
+}
+
+// fileKind is what a file in a task folder is.
+type fileKind uint8
+
+const (
+	otherFile fileKind = iota
+	planFile
+	reviewFile
+	userReviewFile
+	completeFile
+	planLog
+	reviewLog
+	ignoreFile
+	misnamed // begins like a PLAN or CODE_REVIEW, but breaks the grammar
+)
+
+// fileName is a file's name taken apart. Lane is "" for the plain names
+// PLAN.md and CODE_REVIEW.md.
+type fileName struct {
+	kind  fileKind
+	lane  string
+	grade int
+	k     int // of a log: the plan number
+}
+
+// slot is the part of a pair's names that both share: "-cloud-G07", or "".
+func (f fileName) slot() string {
+	if f.lane == "" {
+		return ""
+	}
+	return fmt.Sprintf("-%s-G%02d", f.lane, f.grade)
+}
+
+// logSlot is the same in a log's name: "_cloud_G07".
+func (f fileName) logSlot() string { return strings.ReplaceAll(f.slot(), "-", "_") }
+
+func parseFile(name string) fileName {
+	if junk(name) && name != ".gitignore" {
+		return fileName{}
+	}
+	switch name {
+	case "PLAN.md":
+		return fileName{kind: planFile}
+	case "CODE_REVIEW.md":
+		return fileName{kind: reviewFile}
+	case "USER_REVIEW.md":
+		return fileName{kind: userReviewFile}
+	case "complete.log":
+		return fileName{kind: completeFile}
+	case ".gitignore":
+		return fileName{kind: ignoreFile}
+	}
+	if rest, ok := strings.CutSuffix(name, ".md"); ok {
+		for _, p := range [...]struct {
+			prefix string
+			kind   fileKind
+		}{{"PLAN-", planFile}, {"CODE_REVIEW-", reviewFile}} {
+			if slot, ok := strings.CutPrefix(rest, p.prefix); ok {
+				return slotted(p.kind, slot, "-")
+			}
+		}
+		return fileName{}
+	}
+	if rest, ok := strings.CutSuffix(name, ".log"); ok {
+		return logFile(rest)
+	}
+	return fileName{}
+}
+
+// slotted reads "cloud-G07".
+func slotted(kind fileKind, slot, sep string) fileName {
+	lane, grade, ok := strings.Cut(slot, sep)
+	g, isGrade := strings.CutPrefix(grade, "G")
+	n, err := strconv.Atoi(g)
+	if !ok || !isGrade || lane != "local" && lane != "cloud" || !twoDigits(g) || err != nil || n < 1 || n > 10 {
+		return fileName{kind: misnamed}
+	}
+	return fileName{kind: kind, lane: lane, grade: n}
+}
+
+// logFile reads "plan_cloud_G07_0" and "plan_0".
+func logFile(rest string) fileName {
+	kind := planLog
+	slot, ok := strings.CutPrefix(rest, "plan_")
+	if !ok {
+		if slot, ok = strings.CutPrefix(rest, "code_review_"); !ok {
+			return fileName{}
+		}
+		kind = reviewLog
+	}
+	f := fileName{kind: kind}
+	number := slot
+	if i := strings.LastIndexByte(slot, '_'); i >= 0 {
+		if f = slotted(kind, slot[:i], "_"); f.kind == misnamed {
+			return fileName{}
+		}
+		number = slot[i+1:]
+	}
+	k, err := strconv.Atoi(number)
+	if err != nil || !digits(number) {
+		return fileName{}
+	}
+	f.k = k
+	return f
+}
+
+// archiveOf reports whether an archived folder holds a task of this name: the
+// name itself, or with "_<n>" where it was taken (DIALECTS 1.4).
+func archiveOf(entry, name string) bool {
+	if entry == name {
+		return true
+	}
+	rest, ok := strings.CutPrefix(entry, name+"_")
+	return ok && digits(rest)
+}
