@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"drover/fsstate"
 	"drover/spec"
 	"drover/spec/settings"
@@ -42,6 +44,8 @@ type App struct {
 	State    fsstate.StateDir
 	Settings settings.Settings
 	Zone     *time.Location // of WORK_LOG.md
+
+	table []*cobra.Command // in the order in which help shows it
 }
 
 // settingsFile is the workspace's own settings.

@@ -71,19 +71,19 @@ func (a *App) help(c *cobra.Command, _ []string) { _ = a.writeHelp(c) }
 func (a *App) writeHelp(c *cobra.Command) error {
 	text := commandHelp(c)
 	if c == c.Root() {
-		text = rootHelp(c)
+		text = a.rootHelp(c)
 	}
 	doc := verbDoc("help", map[string]string{"topic": c.CommandPath(), "text": text})
 	return a.answer(doc, func(w io.Writer) { fmt.Fprint(w, text) })
 }
 
 // rootHelp is the whole command line on one screen.
-func rootHelp(root *cobra.Command) string {
+func (a *App) rootHelp(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("drover drives coding agents over task files until every task is done.\n\n")
 	for _, g := range groups() {
 		title := g.Title
-		for _, c := range root.Commands() {
+		for _, c := range a.table {
 			if c.GroupID != g.ID || c.Hidden {
 				continue
 			}

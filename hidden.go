@@ -2,12 +2,53 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"time"
 
+	"drover/launcher/agent"
+	"drover/launcher/agent/script"
+	"drover/launcher/rundir"
+	"drover/launcher/shim"
 	"drover/spec"
 )
 
-// hidden runs the verbs that only drover itself uses; false for any other.
+// hidden runs what only drover starts of itself; false for any other command
+// line. Nothing else is built before it: a shim lives as long as its agent.
 func hidden(ctx context.Context, argv, environ []string, stdout, stderr io.Writer, seam spec.Seam) (code int, ok bool) {
+	if shim.Invoked(argv) {
+		return shim.Main(ctx, shim.Options{
+			Seam: seam, Now: time.Now,
+			Agents: func() shim.Lookup { return shimAgents(argv[1], environ) },
+		}, argv), true
+	}
+	if len(argv) > 1 && argv[1] == agent.ScriptVerb {
+		dir, err := os.Getwd()
+		if err != nil {
+			fmt.Fprintln(stderr, "drover script agent:", err)
+			return exitFailed, true
+		}
+		return script.Main(ctx, argv[2:], script.Options{
+			Env: environ, Dir: dir, Now: time.Now, Stdout: stdout, Stderr: stderr,
+		}), true
+	}
 	return 0, false
+}
+
+// shimAgents are the programs as the workspace's settings start them. Settings
+// that cannot be read any more leave the programs that drover knows: an agent
+// that runs is read to its end whatever a person has written meanwhile.
+func shimAgents(runDir string, environ []string) shim.Lookup {
+	exe, _ := os.Executable() // only the script agent's start needs it
+	app := &App{Environ: environ, Now: time.Now}
+	var l spec.Locator
+	if err := rundir.Read(runDir, rundir.Locator, &l); err == nil {
+		app.State.Root = l.Workspace
+		if err := app.Load(); err == nil {
+			return app.agents(exe).Lookup
+		}
+	}
+	return agent.NewSet(filepath.Clean(exe), nil).Lookup
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // writeJSON writes one document and a line feed. Paths and names are written
@@ -19,8 +21,24 @@ func writeJSON(w io.Writer, doc any) error {
 
 // verbDoc is the document of every verb but status and wait:
 // {"version":1,"<verb>":…}.
-func verbDoc(verb string, fields any) map[string]any {
-	return map[string]any{"version": 1, verb: fields}
+func verbDoc(verb string, fields any) any { return verbDocument{verb, fields} }
+
+type verbDocument struct {
+	verb   string
+	fields any
+}
+
+// MarshalJSON puts the version first, where people look for it.
+func (d verbDocument) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(`{"version":1,` + strconv.Quote(d.verb) + `:`)
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(d.fields); err != nil {
+		return nil, err
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // errorDoc is the document of an error.
