@@ -272,6 +272,63 @@ func TestHintsStandForMore(t *testing.T) {
 	}
 }
 
+// TestReplacedFolder: a hint of a folder that is another one by now reaches all
+// that is known below it.
+func TestReplacedFolder(t *testing.T) {
+	b := open(t, t.TempDir())
+	b.write("tasks/a/x/P.md", note("one"))
+	b.write("tasks/b/x/P.md", note("two"))
+	b.clock.advance(3 * time.Second)
+	b.snap()
+	b.tree.Dir("tasks/a")
+	b.tree.Dir("tasks/a/x")
+	b.text("tasks/a/x/P.md")
+	must(t, os.RemoveAll(filepath.Join(b.root, "tasks/a")))
+	must(t, os.Rename(filepath.Join(b.root, "tasks/b"), filepath.Join(b.root, "tasks/a")))
+	if got := b.snap("tasks/a"); !slices.Equal(got, []string{"tasks/a/x/P.md"}) || b.text("tasks/a/x/P.md") != note("two") {
+		t.Errorf("%q changed, says %q", got, b.text("tasks/a/x/P.md"))
+	}
+}
+
+// TestLinkTargets: what a symlink leads to changes without a trace in the
+// folder that holds the symlink.
+func TestLinkTargets(t *testing.T) {
+	b := open(t, t.TempDir())
+	b.write("tasks/a/P.md", note("one"))
+	must(t, os.MkdirAll(filepath.Join(b.root, "tasks/links"), 0o755))
+	must(t, os.Symlink("../a", filepath.Join(b.root, "tasks/links/a")))
+	b.clock.advance(3 * time.Second)
+	b.snap()
+	if got := fmt.Sprint(b.tree.Dir("tasks/links"), b.text("tasks/links/a/P.md")); got != "[{a 1}] "+note("one") && got != "[{a 1}]"+note("one") {
+		t.Errorf("before: %q", got)
+	}
+	must(t, os.RemoveAll(filepath.Join(b.root, "tasks/a")))
+	got := b.snap()
+	if !slices.Equal(got, []string{"tasks/links", "tasks/links/a/P.md"}) || b.tree.Dir("tasks/links")[0].Kind != spec.KindOther {
+		t.Errorf("%q changed, listing %v", got, b.tree.Dir("tasks/links"))
+	}
+}
+
+// TestListingAndDocumentsAgree: a hint of a folder alone reaches the documents
+// whose coming or going its listing shows.
+func TestListingAndDocumentsAgree(t *testing.T) {
+	for _, listed := range []bool{true, false} {
+		b := open(t, t.TempDir())
+		b.write("tasks/a/P.md", note("one"))
+		b.snap()
+		b.text("tasks/a/P.md")
+		b.text("tasks/a/Q.md")
+		if listed {
+			b.tree.Dir("tasks/a")
+		}
+		must(t, os.Rename(filepath.Join(b.root, "tasks/a/P.md"), filepath.Join(b.root, "tasks/a/Q.md")))
+		changed := b.snap("tasks/a")
+		if !slices.Contains(changed, "tasks/a/P.md") || b.text("tasks/a/P.md") != "absent" || b.text("tasks/a/Q.md") != note("one") {
+			t.Errorf("listed %v: %q changed, %q, %q", listed, changed, b.text("tasks/a/P.md"), b.text("tasks/a/Q.md"))
+		}
+	}
+}
+
 func TestOneBadAmongGood(t *testing.T) {
 	b := open(t, t.TempDir())
 	for i := range 5 {

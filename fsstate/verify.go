@@ -28,7 +28,7 @@ type finding struct {
 //
 // The set holds the known folders above each of its paths, before it.
 func (w *Workspace) verify(ctx context.Context, set []*node, now time.Time) (changed []string, doubt []*node, err error) {
-	found := w.spread(w.lookAll(ctx, set))
+	found := w.lookAll(ctx, set)
 	parallel(ctx, len(found), 8, func(i int) { w.observe(&found[i], found[i].n.asked, now) })
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -73,39 +73,6 @@ func (w *Workspace) lookAll(ctx context.Context, set []*node) []finding {
 	return found
 }
 
-// spread adds to found what is known below folders that are other ones by
-// now: nothing there is what it was, whatever its own times say.
-func (w *Workspace) spread(found []finding) []finding {
-	var others []*node
-	index := map[*node]int{}
-	for _, f := range found {
-		if f.n.child != nil && f.kind == kindFolder && replaced(f.n.sight, f.sight) {
-			others = append(others, f.n)
-			f.n.link = f.link
-		}
-	}
-	if len(others) == 0 {
-		return found
-	}
-	for i, f := range found {
-		index[f.n] = i
-	}
-	for _, n := range others {
-		n.below(func(d *node) {
-			s := w.sightOf(d)
-			d.link, d.fresh, d.tick = s.link, false, w.tick
-			j, ok := index[d]
-			if !ok {
-				j = len(found)
-				index[d] = j
-				found = append(found, finding{n: d})
-			}
-			found[j].sight = s
-		})
-	}
-	return found
-}
-
 // replaced reports whether another object stands at a path than before.
 func replaced(was, is sight) bool {
 	return was.kind != is.kind || was.link != is.link || was.real != is.real ||
@@ -132,7 +99,7 @@ func (w *Workspace) take(f *finding, now time.Time) (changed []string, doubt []*
 	if w.nodes[n.path] != n {
 		return nil, nil // it went with its folder
 	}
-	moved := f.key == statKey{} || f.sight != n.sight
+	moved, other := f.key == statKey{} || f.sight != n.sight, replaced(n.sight, f.sight)
 	if f.err != nil {
 		f.list, f.links = n.list, n.links
 	}
@@ -148,7 +115,7 @@ func (w *Workspace) take(f *finding, now time.Time) (changed []string, doubt []*
 	switch {
 	case n.child == nil:
 	case n.kind == kindFolder && moved:
-		doubt = w.doubtful(n)
+		doubt = w.doubtful(n, other)
 	case n.kind != kindFolder && n.kind != kindRefused:
 		changed = append(changed, w.forget(n)...)
 	}
@@ -156,14 +123,15 @@ func (w *Workspace) take(f *finding, now time.Time) (changed []string, doubt []*
 }
 
 // doubtful schedules the known entries of a changed folder whose last sight
-// does not fit its listing; all of them where nobody asked for the listing.
-func (w *Workspace) doubtful(n *node) (set []*node) {
+// does not fit its listing; all that were not looked at yet where nobody asked
+// for the listing; and just all where it is another folder, or reached by
+// another way, by now: nothing there is what it was, whatever its times say.
+func (w *Workspace) doubtful(n *node, other bool) (set []*node) {
 	for c := n.child; c != nil; c = c.next {
-		if c.tick == w.tick || n.asked&askDir != 0 && fits(n.list, c) {
-			continue
+		if other || c.tick != w.tick && (n.asked&askDir == 0 || !fits(n.list, c)) {
+			c.tick = w.tick
+			set = append(set, c)
 		}
-		c.tick = w.tick
-		set = append(set, c)
 	}
 	return set
 }

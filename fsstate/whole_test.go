@@ -224,3 +224,60 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("with rights again: %q, %v", got, b.Problems())
 	}
 }
+
+// TestNeverHalf looks at a document while it is being rewritten in place, over
+// and over: what is taken is always one whole save.
+func TestNeverHalf(t *testing.T) {
+	b := open(t, t.TempDir())
+	const p = "tasks/P.md"
+	saves := []string{note(strings.Repeat("a", 40000)), note(strings.Repeat("b", 70000))}
+	b.write(p, saves[0])
+	again, done := make(chan bool), make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; err == nil && <-again; i++ {
+			err = inPieces(filepath.Join(b.root, p), saves[i%2])
+		}
+		done <- err
+	}()
+	taken := 0
+	b.snap()
+	for range 3000 {
+		select {
+		case again <- true:
+		default: // still at the last save
+		}
+		b.snap(p)
+		switch got := b.text(p); got {
+		case saves[0], saves[1]:
+			taken++
+		case "unstable":
+		default:
+			t.Fatalf("%d bytes that nobody saved: %.40q", len(got), got)
+		}
+	}
+	close(again)
+	must(t, <-done)
+	b.snap(p)
+	if got := b.text(p); got != saves[0] && got != saves[1] {
+		t.Errorf("at rest: %.40q", got)
+	}
+	t.Logf("%d of 3000 looks took a document", taken)
+}
+
+// inPieces saves a text as a slow editor does.
+func inPieces(p, text string) error {
+	f, err := os.OpenFile(p, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	for len(text) > 0 && err == nil {
+		n := min(len(text), 10000)
+		_, err = f.WriteString(text[:n])
+		text = text[n:]
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -131,7 +131,7 @@ func (w *Workspace) Snapshot(ctx context.Context, hints []string) (spec.Tree, []
 	if w.doubt = err != nil; w.doubt {
 		return nil, nil, fmt.Errorf("read workspace: %w", err)
 	}
-	for len(doubt) > 0 { // ends: each path is verified once in a snapshot
+	for len(doubt) > 0 { // ends: doubt falls only on what is further down
 		var more []string
 		more, doubt, _ = w.verify(context.WithoutCancel(ctx), doubt, now)
 		changed = append(changed, more...)
