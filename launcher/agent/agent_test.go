@@ -154,7 +154,10 @@ func TestVerdicts(t *testing.T) {
 		{"crashed", "codex", "", End{Signal: 11}, spec.ClassGenericError},
 		{"exits 0 without a word", "codex", "", End{}, spec.ClassGenericError},
 		{"truncated", "codex", "", End{Truncated: true}, spec.ClassGenericError},
-		{"goes on after its result", "claude", claudeOK + `{"type":"assistant","message":{"content":[]}}` + "\n", End{}, spec.ClassGenericError},
+		{"goes on after its result, stalls", "claude", claudeOK + `{"type":"assistant","message":{"content":[]}}` + "\n", End{Signal: 15, Stalled: true, EndedBy: "dispatcher"}, spec.ClassSessionStall},
+		{"last lines swapped", "claude", claudeOK + `{"type":"assistant","message":{"content":[]}}` + "\n", End{}, spec.ClassSuccess},
+		{"last lines swapped", "codex", `{"type":"turn.completed"}` + "\n" + `{"type":"error","message":"late"}` + "\n", End{}, spec.ClassSuccess},
+		{"last lines swapped", "gemini", `{"type":"result","status":"success"}` + "\n" + `{"type":"message","role":"assistant","content":"x"}` + "\n", End{}, spec.ClassSuccess},
 
 		{"interrupted", "claude", `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools"}`, End{}, spec.ClassProcessTerminated},
 		{"max turns", "claude", `{"type":"result","subtype":"error_max_turns","is_error":true,"num_turns":30}`, one, spec.ClassGenericError},
@@ -199,6 +202,9 @@ func TestVerdicts(t *testing.T) {
 		{"no key", "pi", `{"type":"session","id":"x"}`, End{Code: 1, Stderr: []byte("No API key found for iop.\n")}, spec.ClassAuthConfig},
 		{"no session", "pi", "", End{Code: 1, Stderr: []byte("No session found matching 'x'\n")}, spec.ClassGenericError},
 		{"anthropic's words", "pi", piErr(`529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}`), End{}, spec.ClassOverloaded},
+		{"google's words", "pi", piErr(`{\"error\":{\"code\":429,\"message\":\"You exceeded your current quota\",\"status\":\"RESOURCE_EXHAUSTED\"}}`), End{}, spec.ClassQuota},
+		{"google's rate", "pi", piErr(`got status: 429. {\"error\":{\"code\":429,\"message\":\"slow\",\"status\":\"RESOURCE_EXHAUSTED\"}}`), End{}, spec.ClassRateLimit},
+		{"anthropic's auth", "pi", piErr(`401 {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key\"}}`), End{}, spec.ClassAuthConfig},
 		{"hanging, live", "pi", `{"type":"message_start","message":{"role":"assistant"}}`, End{Code: 143, EndedBy: "unknown"}, spec.ClassProcessTerminated},
 
 		{"ok", "agy", agyEnd(`"status":"SUCCESS","response":"Done."`), End{}, spec.ClassSuccess},
@@ -215,6 +221,7 @@ func TestVerdicts(t *testing.T) {
 
 		{"no result, exit 429", "gemini", `{"type":"init","session_id":"x"}`, End{Code: 173, Stderr: []byte("Error when talking to Gemini API Full report: x TerminalQuotaError: You have exhausted your daily quota\n")}, spec.ClassQuota},
 		{"quota", "gemini", `{"type":"result","status":"error","error":{"message":"[API Error: You have exhausted your capacity on this model. Your quota will reset after 3h2m1s.]"}}`, End{Code: 173}, spec.ClassQuota},
+		{"login failed", "gemini", "", End{Code: 41, Stderr: []byte("Please set an Auth method in your settings.json\n")}, spec.ClassAuthConfig},
 		{"unknown text, known exit", "gemini", `{"type":"result","status":"error","error":{"message":"?"}}`, End{Code: 247}, spec.ClassOverloaded},
 
 		{"length", "opencode", `{"type":"step_finish","part":{"reason":"length"}}`, End{}, spec.ClassContextLimit},

@@ -105,7 +105,8 @@ type agyLine struct {
 type agyLines struct {
 	now       agyLine
 	session   string
-	end       agyLine
+	end       agyLine // the newest result
+	working   bool    // it went on after it
 	tools     tools
 	violation string
 	message   string
@@ -161,7 +162,7 @@ func (c *agyLines) line() (notice bool) {
 	case "step_update":
 		c.step(now)
 	case "result":
-		c.end = *now
+		c.end, c.working = *now, false
 		c.tools.clear()
 		c.message = cmp.Or(now.response, c.message)
 		c.usage.InputTokens, c.usage.OutputTokens = now.in, now.out
@@ -170,7 +171,7 @@ func (c *agyLines) line() (notice bool) {
 }
 
 func (c *agyLines) step(now *agyLine) {
-	c.end = agyLine{}
+	c.working = true
 	switch {
 	case now.kind == "agent_response":
 		if now.state == "ACTIVE" || now.text != "" {
@@ -191,7 +192,7 @@ func (c *agyLines) step(now *agyLine) {
 
 func (c *agyLines) status() Status {
 	return Status{
-		Terminal: c.end.event != "", Success: c.end.status == "SUCCESS" && !c.end.denied,
+		Terminal: c.end.event != "" && !c.working, Success: c.end.status == "SUCCESS" && !c.end.denied && !c.working,
 		InTool: c.tools.any(), ControlViolation: c.violation, SessionID: c.session,
 	}
 }
@@ -205,6 +206,9 @@ const agyTimeout = "[agy] print timeout after"
 // the print timeout cut the turn.
 func (c *agyLines) tell(end End) said {
 	failure, code := agyDiagnostic(end.Stderr)
+	if c.working && (killed(end) || end.Stalled) {
+		c.end = agyLine{}
+	}
 	switch {
 	case c.end.status == "SUCCESS" && c.end.denied:
 		return said{heard: true, class: spec.ClassGenericError, source: "stdout result", text: "denied_actions"}

@@ -67,7 +67,7 @@ func (c claude) SessionFile(id, dir string, env []string) string {
 func (c claude) Reader() Reader {
 	return newStream(&claudeLines{}, map[string]int{
 		"type": keepWord, "subtype": keepWord, "session_id": keepWord, "parent_tool_use_id": keepWord,
-		"is_error": keepWord, "api_error_status": keepWord, "error": keepWord, "result": keepMessage,
+		"is_error": keepWord, "api_error_status": keepWord, "api_error_type": keepWord, "error": keepWord, "result": keepMessage,
 		"errors.*": keepError, "terminal_reason": keepWord, "total_cost_usd": keepWord,
 		"usage.input_tokens": keepWord, "usage.output_tokens": keepWord,
 		"usage.cache_creation_input_tokens": keepWord, "usage.cache_read_input_tokens": keepWord,
@@ -79,7 +79,7 @@ func (c claude) Reader() Reader {
 
 type claudeLine struct {
 	kind, subtype, session, parent, code, result, errors, reason string
-	isError, errorStatus, limit                                  string
+	isError, errorStatus, apiType, limit                         string
 	limitReset                                                   int64
 	cost                                                         string
 	in, out                                                      int64
@@ -92,9 +92,9 @@ type claudeLines struct {
 	now       claudeLine
 	session   string
 	end       claudeLine // the newest result
-	ended     bool
-	code      string // of the newest assistant line that tells an error
-	rejected  bool   // the subscription's limit was reached
+	working   bool       // it went on after it
+	code      string     // of the newest assistant line that tells an error
+	rejected  bool       // the subscription's limit was reached
 	resetsAt  int64
 	tools     tools
 	violation string
@@ -117,6 +117,8 @@ func (c *claudeLines) set(path, value string) {
 		now.isError = value
 	case "api_error_status":
 		now.errorStatus = value
+	case "api_error_type":
+		now.apiType = value
 	case "error":
 		now.code = value
 	case "result":
@@ -191,7 +193,7 @@ func (c *claudeLines) line() (notice bool) {
 	case "assistant", "user":
 		c.turn(now)
 	case "result":
-		c.end, c.ended = *now, true
+		c.end, c.working = *now, false
 		c.tools.clear()
 		c.message = cmp.Or(now.result, c.message)
 		c.usage.InputTokens, c.usage.OutputTokens = now.in, now.out
@@ -215,7 +217,7 @@ func (c *claudeLines) turn(now *claudeLine) {
 	if now.parent != "" {
 		return
 	}
-	c.ended = false
+	c.working = true
 	if now.kind == "assistant" {
 		c.code = now.code
 		c.message = cmp.Or(now.text, c.message)
@@ -223,12 +225,12 @@ func (c *claudeLines) turn(now *claudeLine) {
 }
 
 func (c *claudeLines) succeeded() bool {
-	return c.ended && c.end.isError == "false" && c.end.subtype == "success"
+	return c.end.isError == "false" && c.end.subtype == "success"
 }
 
 func (c *claudeLines) status() Status {
 	return Status{
-		Terminal: c.ended, Success: c.succeeded(), InTool: c.tools.any(),
+		Terminal: c.end.kind != "" && !c.working, Success: c.succeeded() && !c.working, InTool: c.tools.any(),
 		ControlViolation: c.violation, SessionID: c.session,
 	}
 }
@@ -237,10 +239,13 @@ func (c *claudeLines) result() result { return result{c.message, c.session, c.us
 
 // tell goes by is_error: subtype is "success" for failures of the API too.
 func (c *claudeLines) tell(end End) said {
+	if c.working && (killed(end) || end.Stalled) {
+		c.end = claudeLine{} // that was not its last word
+	}
 	if c.succeeded() {
 		return said{heard: true, success: true, source: "stdout result", text: c.end.result}
 	}
-	if c.ended {
+	if c.end.kind != "" {
 		text := cmp.Or(c.end.result, strings.TrimSpace(c.end.errors), c.end.subtype)
 		return said{
 			heard: true, class: c.class(text), source: "stdout result", text: text, resetAt: c.resets(text, end.Now),
@@ -272,7 +277,7 @@ func (c *claudeLines) class(text string) spec.Class {
 	if status == 0 {
 		status = statusAfter(text, "API Error:", "Request rejected")
 	}
-	return cause{status: status, code: c.code, text: text}.class(claudePhrases())
+	return cause{status: status, code: cmp.Or(c.code, c.end.apiType), text: text}.class(claudePhrases())
 }
 
 func (c *claudeLines) resets(text string, now time.Time) time.Time {

@@ -132,7 +132,9 @@ func (c *codexLines) line() (notice bool) {
 		if strings.HasPrefix(c.now.message, "Reconnecting") {
 			return true
 		}
-		c.last, c.lastError = c.now.kind, c.now.message
+		if c.last == "" || c.last == "error" {
+			c.last, c.lastError = c.now.kind, c.now.message
+		}
 	}
 	return false
 }
@@ -184,7 +186,7 @@ func (c *codexLines) tell(end End) said {
 	if end.Session != nil && readCodexSession(end.Session()).interrupted {
 		return said{heard: true, class: spec.ClassProcessTerminated, source: "session turn_aborted", text: "interrupted"}
 	}
-	if _, text := diagnostic(end.Stderr, "Error: "); text != "" && end.Code != 0 {
+	if _, text := diagnostic(end.Stderr, "Error: ", "Error loading "); text != "" && end.Code != 0 {
 		why := cause{text: text, status: codexStatus(text)}
 		return said{heard: true, weak: true, class: local(why.class(codexPhrases())), source: "stderr", text: text}
 	}
@@ -200,6 +202,8 @@ func codexPhrases() []phrase {
 		{"ran out of room", spec.ClassContextLimit},
 		{"quota exceeded", spec.ClassQuota},
 		{"hit your usage limit", spec.ClassQuota},
+		{"config.toml", spec.ClassAuthConfig},
+		{"requires a newer version of codex", spec.ClassModelUnavailable},
 		{"not supported when using codex", spec.ClassModelUnavailable},
 		{"model is at capacity", spec.ClassOverloaded},
 	}

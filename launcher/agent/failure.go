@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"strings"
 
 	"drover/spec"
@@ -20,9 +21,62 @@ type phrase struct {
 	class spec.Class
 }
 
+// read takes the error object out of a text that quotes one: its status and
+// its codes, of which one that says all by itself comes first.
+func (c cause) read() cause {
+	i := strings.IndexByte(c.text, '{')
+	if i < 0 {
+		return c
+	}
+	var outer any
+	if json.NewDecoder(strings.NewReader(c.text[i:])).Decode(&outer) != nil {
+		return c
+	}
+	var codes []string
+	c.walk(outer, &codes, 0)
+	for _, code := range codes {
+		if _, ok := classOfCode(code); ok {
+			c.code = code
+			return c
+		}
+	}
+	for _, code := range codes {
+		if c.code == "" && statusOfCode(code) != 0 {
+			c.code = code
+		}
+	}
+	return c
+}
+
+// walk collects codes and the status of an error object and of those in it.
+func (c *cause) walk(v any, codes *[]string, depth int) {
+	if list, ok := v.([]any); ok && depth < 4 {
+		for _, e := range list {
+			c.walk(e, codes, depth+1)
+		}
+	}
+	object, ok := v.(map[string]any)
+	if !ok || depth == 4 {
+		return
+	}
+	for _, key := range []string{"code", "reason", "type", "status"} {
+		switch value := object[key].(type) {
+		case string:
+			*codes = append(*codes, value)
+		case float64:
+			if c.status == 0 && value >= 400 && value < 600 {
+				c.status = int(value)
+			}
+		}
+	}
+	c.walk(object["error"], codes, depth+1)
+	c.walk(object["details"], codes, depth+1)
+}
+
 // class of the cause. own are the program's own phrases, tried before those
 // of the providers.
 func (c cause) class(own []phrase) spec.Class {
+	c = c.read()
 	if class, ok := classOfCode(c.code); ok {
 		return class
 	}
@@ -76,7 +130,7 @@ func transport(c spec.Class) bool {
 func classOfCode(code string) (spec.Class, bool) {
 	switch strings.ToLower(code) {
 	case "insufficient_quota", "usage_limit_reached", "usage_limit_exceeded", "quota_exceeded",
-		"billing_error", "billing_hard_limit_reached", "credit_balance_too_low", "terminalquotaerror":
+		"usage_not_included", "billing_error", "billing_hard_limit_reached", "credit_balance_too_low", "terminalquotaerror":
 		return spec.ClassQuota, true
 	case "rate_limit_exceeded":
 		return spec.ClassRateLimit, true
@@ -151,6 +205,7 @@ func providerPhrases() []phrase {
 		{"rate limit", spec.ClassRateLimit},
 		{"rate_limit", spec.ClassRateLimit},
 		{"ratelimit", spec.ClassRateLimit},
+		{"resource_exhausted", spec.ClassRateLimit},
 		{"too many requests", spec.ClassRateLimit},
 		{"resource has been exhausted", spec.ClassRateLimit},
 		{"throttl", spec.ClassRateLimit},
@@ -168,6 +223,7 @@ func providerPhrases() []phrase {
 		{"oauth token", spec.ClassAuthConfig},
 		{"token has expired", spec.ClassAuthConfig},
 		{"unauthorized", spec.ClassAuthConfig},
+		{"logged out", spec.ClassAuthConfig},
 		{"unauthenticated", spec.ClassAuthConfig},
 		{"authentication", spec.ClassAuthConfig},
 		{"model_not_found", spec.ClassModelUnavailable},
@@ -199,6 +255,14 @@ func providerPhrases() []phrase {
 		{"connection reset", spec.ClassProviderDisconnect},
 		{"connection dropped", spec.ClassProviderDisconnect},
 		{"connection closed", spec.ClassProviderDisconnect},
+		{"connection was closed", spec.ClassProviderDisconnect},
+		{"connection lost", spec.ClassProviderDisconnect},
+		{"peer closed", spec.ClassProviderDisconnect},
+		{"ended prematurely", spec.ClassProviderDisconnect},
+		{"incomplete response", spec.ClassProviderDisconnect},
+		{"econnaborted", spec.ClassProviderDisconnect},
+		{"epipe", spec.ClassProviderDisconnect},
+		{"und_err_socket", spec.ClassProviderDisconnect},
 		{"socket hang up", spec.ClassProviderDisconnect},
 		{"other side closed", spec.ClassProviderDisconnect},
 		{"premature close", spec.ClassProviderDisconnect},

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 
@@ -71,7 +70,8 @@ type geminiLine struct {
 type geminiLines struct {
 	now       geminiLine
 	session   string
-	ended     string // status of the result, or ""
+	ended     string // status of the newest result, or ""
+	working   bool   // it went on after it
 	failure   string
 	code      string
 	tools     tools
@@ -126,10 +126,10 @@ func (c *geminiLines) line() (notice bool) {
 		if !c.talking || now.delta != "true" {
 			c.message = ""
 		}
-		c.ended, c.talking = "", true
+		c.working, c.talking = true, true
 		c.message = joined(c.message, now.content)
 	case "tool_use":
-		c.ended, c.talking = "", false
+		c.working, c.talking = true, false
 		c.tools.start(now.toolID)
 		if strings.Contains(strings.ToLower(now.tool), "agent") && c.violation == "" {
 			c.violation = now.tool
@@ -140,7 +140,7 @@ func (c *geminiLines) line() (notice bool) {
 	case "error":
 		c.failure = now.text
 	case "result":
-		c.ended = now.status
+		c.ended, c.working = now.status, false
 		c.tools.clear()
 		if now.text != "" {
 			c.failure, c.code = now.text, now.code
@@ -152,7 +152,7 @@ func (c *geminiLines) line() (notice bool) {
 
 func (c *geminiLines) status() Status {
 	return Status{
-		Terminal: c.ended != "", Success: c.ended == "success", InTool: c.tools.any(),
+		Terminal: c.ended != "" && !c.working, Success: c.ended == "success" && !c.working, InTool: c.tools.any(),
 		ControlViolation: c.violation, SessionID: c.session,
 	}
 }
@@ -162,7 +162,11 @@ func (c *geminiLines) result() result { return result{c.message, c.session, c.us
 // tell: the exit code is the HTTP status modulo 256; it is 0 for some
 // failures, and for an end by a signal to the group.
 func (c *geminiLines) tell(end End) said {
-	switch c.ended {
+	ended := c.ended
+	if c.working && (killed(end) || end.Stalled) {
+		ended = ""
+	}
+	switch ended {
 	case "success":
 		return said{heard: true, success: true, source: "stdout result", text: c.message}
 	case "":
@@ -181,26 +185,12 @@ func (c *geminiLines) tell(end End) said {
 	}
 }
 
-// geminiCause reads "[API Error: {json}]" and the status that the exit code
-// keeps of it.
+// geminiCause reads "[API Error: {json}]", and the status that the exit code
+// keeps of it. 41 is the code of a login that failed.
 func geminiCause(text string, end End) cause {
-	c := cause{text: text}
-	if _, body, ok := strings.Cut(text, "[API Error: {"); ok {
-		var e struct {
-			Error struct {
-				Code            int
-				Message, Status string
-				Details         []struct{ Reason string }
-			}
-		}
-		if json.NewDecoder(strings.NewReader("{"+body)).Decode(&e) == nil && e.Error.Code != 0 {
-			c.status, c.code, c.text = e.Error.Code, e.Error.Status, e.Error.Message
-			for _, d := range e.Error.Details {
-				if _, known := classOfCode(d.Reason); known {
-					c.code = d.Reason
-				}
-			}
-		}
+	c := cause{text: text}.read()
+	if end.Code == 41 && c.code == "" {
+		c.code = "unauthenticated"
 	}
 	for _, status := range []int{400, 401, 403, 404, 429, 500, 502, 503, 504} {
 		if c.status == 0 && end.Code == status%256 {

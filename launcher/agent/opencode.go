@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"drover/spec"
@@ -176,17 +175,5 @@ func (c *opencodeLines) tell(end End) said {
 
 // opencodeCode is the provider's code, else the name of opencode's error.
 func opencodeCode(f opencodeLine) string {
-	var body struct {
-		Error struct{ Code, Type, Status any }
-	}
-	if json.Unmarshal([]byte(f.body), &body) == nil {
-		for _, code := range []any{body.Error.Code, body.Error.Type, body.Error.Status} {
-			if name, ok := code.(string); ok {
-				if _, known := classOfCode(name); known {
-					return name
-				}
-			}
-		}
-	}
-	return f.name
+	return cmp.Or(cause{text: f.body}.read().code, f.name)
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 
@@ -211,7 +210,8 @@ func (c *piLines) status() Status {
 func (c *piLines) result() result { return result{c.message, c.session, c.usage} }
 
 // tell goes by the last assistant message: the exit code is 0 for every
-// failure of the API.
+// failure of the API. An error begins with its status: "429 text" (0.73.1),
+// "429: {json}" (1.6.0).
 func (c *piLines) tell(end End) said {
 	const source = "stdout message_end"
 	switch c.stop {
@@ -219,7 +219,7 @@ func (c *piLines) tell(end End) said {
 		return said{heard: true, success: true, source: source, text: c.message}
 	case "error":
 		return said{
-			heard: true, weak: c.retrying, class: piCause(c.failure).class(piPhrases()),
+			heard: true, weak: c.retrying, class: cause{text: c.failure, status: leadingStatus(c.failure)}.class(piPhrases()),
 			source: source, text: c.failure, resetAt: resetAt(c.failure, end.Now),
 		}
 	case "length":
@@ -237,21 +237,6 @@ func (c *piLines) tell(end End) said {
 		return said{heard: true, class: spec.ClassGenericError, source: "stdout message_start", text: "the answer began and brought nothing"}
 	}
 	return said{}
-}
-
-// piCause takes "429 text" (0.73.1) and "429: {json}" (1.6.0) apart.
-func piCause(text string) cause {
-	c := cause{text: text, status: leadingStatus(text)}
-	if _, body, ok := strings.Cut(text, ": {"); ok && c.status != 0 {
-		var e struct{ Code, Type, Message string }
-		if json.Unmarshal([]byte("{"+body), &e) == nil {
-			c.code, c.text = e.Code, e.Message
-			if c.code == "" {
-				c.code = e.Type
-			}
-		}
-	}
-	return c
 }
 
 func piPhrases() []phrase {
