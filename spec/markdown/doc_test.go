@@ -3,6 +3,7 @@ package markdown
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 const sample = "\uFEFF# Title\r\n\r\n## 구현 체크리스트\r\n- [ ] 1. one\r\n- [x] two <!-- - [ ] hidden -->\r\n<!-- a\r\n- [ ] also hidden\r\n-->\r\n```sh run\r\n## not a heading\r\n- [ ] no item\r\n```\r\n* [X] three\r\n\r\n## Changed files\r\n| File | Item |\r\n|---|---|\r\n| `a/b.go` | 1 \\| 2 |\r\n\r\n# Next\r\ntext\r\n"
@@ -74,4 +75,49 @@ func FuzzParse(f *testing.F) {
 			s.Rows()
 		}
 	})
+}
+
+func TestComments(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a <!-- b --> c <!-- d -->", "a  c "},
+		{"a <!-- b\nc\nd --> e", "a || e"},
+		{"the mark `<!--` is text\nseen", "the mark `<!--` is text|seen"},
+		{"`` a ` <!-- `` x <!-- y -->", "`` a ` <!-- `` x "},
+		{"a ` tick <!-- b --> c", "a ` tick  c"},
+		{"```\n<!--\n```\nseen", "```|<!--|```|seen"},
+		{"<!--\n```\n--> seen", "|| seen"},
+		{"<!-- never closed\nhidden", "|"},
+		{"<<!-- a --><", "<<"},
+	} {
+		var got []string
+		for _, l := range Parse([]byte(c.text)).Lines {
+			got = append(got, l.Text)
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%q is %q, want %q", c.text, s, c.want)
+		}
+	}
+}
+
+// TestLinear holds reading to bounded time on hostile texts: five seconds are
+// many times what it needs, and far from what a square would take.
+func TestLinear(t *testing.T) {
+	var runs strings.Builder
+	for n := 1; runs.Len() < 1<<20; n++ {
+		runs.WriteString(strings.Repeat("`", n) + "<!-")
+	}
+	for name, text := range map[string]string{
+		"backticks": runs.String() + "<!--", "comments": strings.Repeat("<!--x-->", 1<<17),
+		"open": strings.Repeat("<!--", 1<<18), "heads": strings.Repeat("#", 1<<20), "bars": strings.Repeat("|", 1<<20),
+	} {
+		start := time.Now()
+		d := Parse([]byte("## Verification\n" + text))
+		for _, s := range d.Sections("Verification") {
+			s.Rows()
+			s.Items()
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: %v for a MiB", name, took)
+		}
+	}
 }
