@@ -18,7 +18,7 @@ Nothing was created.
 
 // bare is drover without a command: it watches a workspace, and tells what to
 // do where there is none.
-func (a *App) bare(c *cobra.Command) error {
+func (a *App) bare(c *cobra.Command, f *runFlags) error {
 	if err := a.Open(c.Context()); err != nil {
 		return err
 	}
@@ -27,5 +27,5 @@ func (a *App) bare(c *cobra.Command) error {
 		doc := verbDoc("run", map[string]any{"workspace": a.State.Root, "is_workspace": false})
 		return a.answer(doc, func(w io.Writer) { fmt.Fprintf(w, noWorkspaceText, a.State.Root, root) })
 	}
-	return a.writeHelp(c)
+	return a.run(c.Context(), f, nil)
 }

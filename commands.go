@@ -15,15 +15,28 @@ import (
 // commands is the command table, in the order in which help shows it. A new
 // command is one constructor and one line here.
 func commands(app *App) []*cobra.Command {
-	return []*cobra.Command{
+	table := []*cobra.Command{inGroup("run", runCommand(app)), inGroup("run", waitCommand(app))}
+	for _, c := range askCommands(app) {
+		table = append(table, inGroup("decide", c))
+	}
+	return append(table,
 		inGroup("decide", later("merge MASTER-NNN", "bring a finished MASTER to its base branch", "issues")),
+		inGroup("look", statusCommand(app)),
+		inGroup("look", explainCommand(app)),
+		inGroup("look", validateCommand(app)),
 		inGroup("look", later("report", "what happened, what needs a person, at what cost", "reports")),
+		inGroup("write", initCommand(app)),
+		inGroup("write", newCommand(app)),
+		inGroup("write", listCommand(app)),
 		inGroup("write", later("recall QUERY", "search what was learned", "recall")),
 		inGroup("upkeep", later("reclaim", "remove worktrees that are safe to remove", "worktrees")),
+		inGroup("upkeep", demoCommand(app)),
+		inGroup("upkeep", doctorCommand(app)),
 		inGroup("upkeep", versionCommand(app)),
 		inGroup("upkeep", completionCommand(app)),
 		inGroup("dialect", later("milestone VERB", "start, stop and follow milestones", "milestones")),
-	}
+		inGroup("debug", classifyCommand(app)),
+	)
 }
 
 // groups are the headings of the command table (COMMANDS 1).
@@ -65,8 +78,9 @@ func (a *App) root() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.checkFlags(c) },
-		RunE:              func(c *cobra.Command, _ []string) error { return a.bare(c) },
 	}
+	run := a.addRunFlags(root)
+	root.RunE = func(c *cobra.Command, _ []string) error { return a.bare(c, run) }
 	root.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
@@ -84,8 +98,9 @@ func (a *App) root() *cobra.Command {
 		return usageError("%v; see: %s --help", err, c.CommandPath())
 	})
 	root.AddGroup(groups()...)
-	root.AddCommand(commands(a)...)
-	root.SetHelpCommand(inGroup("upkeep", helpCommand(a)))
+	a.table = append(commands(a), inGroup("upkeep", helpCommand(a)))
+	root.AddCommand(a.table...)
+	root.SetHelpCommand(a.table[len(a.table)-1])
 	root.SetHelpFunc(a.help)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)

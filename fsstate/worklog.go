@@ -17,7 +17,7 @@ import (
 // Errors of a work log; both block the task (seed 003).
 var (
 	// ErrWorkLogSetup: the log cannot be made or opened (work-log-setup).
-	ErrWorkLogSetup = errors.New("the work log cannot be set up")
+	ErrWorkLogSetup = spec.ErrWorkLogSetup
 	// ErrWorkLogWrite: a row cannot be added (work-log-runtime-write).
 	ErrWorkLogWrite = errors.New("the work log cannot be written")
 )

@@ -86,7 +86,7 @@ func (l *Loop) end(ctx context.Context, p *pending) {
 func (l *Loop) change(ctx context.Context, b *batch, p *pending) {
 	for _, c := range p.td.Changes {
 		if err := l.Files.Apply(ctx, c); err != nil {
-			l.keepBack(p, fmt.Errorf("change %s: %w", changedPaths(c)[0], err))
+			l.keepBack(p, err)
 			return
 		}
 		b.touched = append(b.touched, changedPaths(c)...)
@@ -148,8 +148,7 @@ func (l *Loop) finishRows(ctx context.Context, b *batch) {
 }
 
 func (l *Loop) blockLog(p *pending, err error, code spec.Code) {
-	var setup interface{ WorkLogSetup() bool }
-	if errors.As(err, &setup) && setup.WorkLogSetup() {
+	if errors.Is(err, spec.ErrWorkLogSetup) {
 		code = spec.WorkLogSetup
 	}
 	if p.td.Record == nil {
@@ -192,7 +191,6 @@ func (l *Loop) claim(ctx context.Context, b *batch) {
 	var logged []*pending
 	for i, err := range l.Launcher.Claim(ctx, starts) {
 		p := owners[i]
-		var missing interface{ CLIMissing() string }
 		switch {
 		case err == nil:
 			p.claimed = true
@@ -201,10 +199,10 @@ func (l *Loop) claim(ctx context.Context, b *batch) {
 				rows = append(rows, l.startRow(loc, ""))
 				logged = append(logged, p)
 			}
-		case errors.As(err, &missing):
-			l.missing(p, missing.CLIMissing())
+		case errors.Is(err, spec.ErrCLIMissing):
+			l.missing(p, err.Error())
 		default:
-			l.keepBack(p, fmt.Errorf("claim %s: %w", p.td.Start.Locator.Attempt, err))
+			l.keepBack(p, err)
 		}
 	}
 	for i, err := range l.Files.AppendLog(ctx, rows) {
@@ -241,7 +239,7 @@ func (l *Loop) launch(ctx context.Context, b *batch) {
 		}
 		loc := p.td.Start.Locator
 		if err := l.Launcher.Launch(ctx, loc.Attempt); err != nil {
-			l.keepBack(p, fmt.Errorf("start %s: %w", loc.Attempt, err))
+			l.keepBack(p, err)
 			p.claimed = false
 			continue
 		}

@@ -336,15 +336,22 @@ func (l *Loop) decide() []spec.Decision {
 	clear(l.dirty)
 	var out []spec.Decision
 	for _, u := range todo {
-		d := l.dialect(u.Dialect)
-		if d == nil {
-			continue
+		if d, ok := l.weigh(u, w); ok {
+			out = append(out, d)
 		}
-		tree, done := l.deps.record(l.tree, reader{unit: u})
-		out = append(out, Decide(d, tree, d.Parse(tree, u), w, l.Policy))
-		done()
 	}
 	return out
+}
+
+// weigh computes the decision of one unit and notes what it rests on.
+func (l *Loop) weigh(u spec.Unit, w spec.World) (spec.Decision, bool) {
+	d := l.dialect(u.Dialect)
+	if d == nil {
+		return spec.Decision{}, false
+	}
+	tree, done := l.deps.record(l.tree, reader{unit: u})
+	defer done()
+	return Decide(d, tree, d.Parse(tree, u), w, l.Policy), true
 }
 
 func sortedUnits(set map[spec.Unit]struct{}) []spec.Unit {

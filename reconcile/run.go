@@ -82,19 +82,27 @@ func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
 // ended reads the tasks again whose attempts changed, and only them; a
 // complete task makes it a scan.
 func (l *Loop) ended(ctx context.Context, mode Mode, held *Hint) error {
-	if mode == Watch {
-		return l.pass(ctx, l.changedByAttempts(ctx), nil)
-	}
-	paths := l.changedByAttempts(ctx)
 	mine := l.none()
-	for u := range l.dirty {
-		mine[u] = struct{}{}
+	if mode == Watch {
+		mine = nil
 	}
-	done := l.done
-	if err := l.pass(ctx, paths, mine); err != nil {
+	if err := l.observe(ctx); err != nil {
 		return err
 	}
-	if l.done == done {
+	units := sortedUnits(l.dirty)
+	for _, u := range units {
+		if mine != nil {
+			mine[u] = struct{}{}
+		}
+	}
+	if err := l.reread(ctx, units, mine); err != nil {
+		return err
+	}
+	done := l.done
+	if err := l.pass(ctx, []string{}, mine); err != nil {
+		return err
+	}
+	if mode == Watch || l.done == done {
 		return nil
 	}
 	h := *held
@@ -102,18 +110,35 @@ func (l *Loop) ended(ctx context.Context, mode Mode, held *Hint) error {
 	return l.pass(ctx, h.paths(), nil)
 }
 
-// changedByAttempts observes the attempts and returns the paths of the tasks
-// whose attempts changed: what an agent did to its own task is read at once,
-// whether or not the watcher has told of it.
-func (l *Loop) changedByAttempts(ctx context.Context) []string {
-	if err := l.observe(ctx); err != nil {
-		return []string{} // the pass observes again and reports it
+// reread verifies every path that the units' decisions rest on: what an agent
+// did to its own task is read at once, whether or not the watcher has told of
+// it. What a document says may lead to further paths, so it is repeated until
+// no new one is asked for.
+func (l *Loop) reread(ctx context.Context, units []spec.Unit, mine map[spec.Unit]struct{}) error {
+	l.mine = mine
+	verified := map[string]bool{}
+	for {
+		var paths []string
+		for _, u := range units {
+			for _, p := range l.deps.asked(reader{unit: u}) {
+				if !verified[p] {
+					verified[p] = true
+					paths = append(paths, p)
+				}
+			}
+		}
+		if len(paths) == 0 {
+			return nil
+		}
+		if err := l.look(ctx, paths); err != nil {
+			return err
+		}
+		w := l.world()
+		for _, u := range units {
+			l.weigh(u, w)
+			l.dirty[u] = struct{}{}
+		}
 	}
-	paths := []string{}
-	for u := range l.dirty {
-		paths = append(paths, l.deps.asked(reader{unit: u})...)
-	}
-	return paths
 }
 
 func (l *Loop) none() map[spec.Unit]struct{} { return map[spec.Unit]struct{}{} }

@@ -183,22 +183,24 @@ func (d *Dialect) step(t spec.Tree, x *taskFacts, task spec.Task, rec *spec.Reco
 	}
 	if x.plan == nil || rec.Ran() && stages[spec.RoleWorker].Done || !rec.Ran() && x.review != nil && x.review.Synced {
 		if worker := d.worker(x); rec.Ran() && x.plan != nil && len(worker) > 0 && worker[0].Selfcheck && !stages[spec.RoleSelfcheck].Done && stages[spec.RoleWorker].Done {
-			s.Step = d.stepOf(t, x, task, spec.RoleSelfcheck, worker[:1])
+			s.Step = d.stepOf(x, task, spec.RoleSelfcheck, worker[:1])
 		} else if d.finalize(x, rec, w.Now, s) {
 			return
 		} else {
-			s.Step = d.stepOf(t, x, task, spec.RoleReview, d.Review)
+			s.Step = d.stepOf(x, task, spec.RoleReview, d.Review)
 			s.Before = append(s.Before, d.ignoreBlock(t)...)
 		}
 	} else {
-		s.Step = d.stepOf(t, x, task, spec.RoleWorker, d.worker(x))
+		s.Step = d.stepOf(x, task, spec.RoleWorker, d.worker(x))
 	}
 	if x.plan != nil && x.review == nil {
 		s.Before = append(s.Before, d.stub(x, task))
 	}
 	if state, why := d.waits(t, x); !why.Zero() {
 		s.State, s.Reason, s.Before = state, why, nil
+		return
 	}
+	s.Step.Before = d.signature(t, x)
 }
 
 // leftover is a folder without an active pair: a review that stopped half way
@@ -208,7 +210,8 @@ func (d *Dialect) leftover(t spec.Tree, x *taskFacts, task spec.Task, rec *spec.
 		if d.finalize(x, rec, w.Now, s) {
 			return
 		}
-		s.Step = d.stepOf(t, x, task, spec.RoleReview, d.Review)
+		s.Step = d.stepOf(x, task, spec.RoleReview, d.Review)
+		s.Step.Before = d.signature(t, x)
 		return
 	}
 	s.State = spec.StateBlocked
@@ -239,13 +242,12 @@ func (d *Dialect) worker(x *taskFacts) spec.Ladder {
 }
 
 // stepOf is one step of a task.
-func (d *Dialect) stepOf(t spec.Tree, x *taskFacts, task spec.Task, role spec.Role, ladder spec.Ladder) spec.Step {
+func (d *Dialect) stepOf(x *taskFacts, task spec.Task, role spec.Role, ladder spec.Ladder) spec.Step {
 	plan, review := x.planPath(task), x.reviewPath(task)
 	s := spec.Step{
 		Role: role, Ladder: ladder, Dir: ".", Doc: plan, Plan: plan, Review: review,
 		Prefix:  fmt.Sprintf("%s__p%d__%s", spec.EscapeName(x.attemptName()), task.Generation.Plan, role),
 		WorkLog: path.Join(d.Root, x.group, "WORK_LOG.md"),
-		Before:  d.signature(t, x),
 		Env:     []string{"DROVER_PLAN=" + strconv.Itoa(task.Generation.Plan), "DROVER_FINALIZE=" + d.finalizer()},
 	}
 	if role == spec.RoleReview {

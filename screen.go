@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"drover/reconcile"
+	"drover/spec"
+)
+
+// screen is where a run tells what happens: banners, lines or JSON Lines.
+type screen struct {
+	app      *App
+	output   string // text, line, json
+	attempts int    // that ended in this run
+	usage    spec.Usage
+}
+
+// notice shows one notice as it happens.
+func (s *screen) notice(n reconcile.Notice) {
+	if n.Exit != nil && n.Key != reconcile.ReviewResult && n.Key != reconcile.NoProgressWarning {
+		s.count(n.Exit.Usage)
+	}
+	s.banner(noticeBanner(n), n.At)
+}
+
+func (s *screen) count(u spec.Usage) {
+	if s.attempts++; s.attempts == 1 {
+		s.usage = u
+		return
+	}
+	s.usage = s.usage.Add(u)
+}
+
+func (s *screen) banner(b Banner, at time.Time) {
+	language := s.app.BannerLanguage()
+	switch {
+	case s.app.JSON || s.output == "json":
+		_ = writeJSON(s.app.Out, bannerDoc(b, at)) // a closed pipe ends no agents
+	case s.output == "line":
+		io.WriteString(s.app.Out, b.OneLine(language, s.app.Env("JOURNAL_STREAM") != ""))
+	default:
+		io.WriteString(s.app.Out, b.Text(language))
+	}
+}
+
+// beat is the line that shows, at least every 60 s, that something runs
+// (seed 003).
+func (s *screen) beat(e *engine) {
+	doc, err := e.doc(nil)
+	if err != nil {
+		return // shown by the pass that meets it
+	}
+	for _, r := range doc.Tasks {
+		if r.State != spec.StateRunning {
+			continue
+		}
+		b := Banner{Task: r.Task, Line: fmt.Sprintf("[%s][%s][%s] running", r.Task, r.Stage, spec.ShortAttempt(r.Attempt))}
+		b.Fields = append(b.Fields, Field{"locator", r.Locator})
+		if log := s.app.workLog(r.Task); log != "" {
+			b.Fields = append(b.Fields, Field{"work_log", log})
+		}
+		s.banner(b, s.app.Now())
+	}
+}
+
+// workLog is the path of the group's log that a task's attempts are told in.
+func (a *App) workLog(task string) string {
+	group, _, _ := strings.Cut(task, "/")
+	path := a.State.Root + "/" + a.Settings.AgentTask.Root + "/" + group + "/WORK_LOG.md"
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// report is the end of a drain.
+func (s *screen) report(doc spec.StatusDoc, took time.Duration) {
+	end := RunEnd{Status: doc, Took: took, Attempts: s.attempts, Usage: s.usage}
+	if s.app.JSON || s.output == "json" {
+		_ = writeJSON(s.app.Out, doc)
+		return
+	}
+	io.WriteString(s.app.Out, runEndText(end, s.app.ScreenLanguage()))
+}
+
+// summary is the end of one pass: one line.
+func (s *screen) summary(doc spec.StatusDoc) {
+	if s.app.JSON || s.output == "json" {
+		_ = writeJSON(s.app.Out, doc)
+		return
+	}
+	if s.app.Quiet {
+		return
+	}
+	sum := doc.Summary
+	line := fmt.Sprintf("complete %d · running %d · waiting %d · blocked %d · held %d", sum.Complete, sum.Running, sum.Waiting, sum.Blocked, sum.Held)
+	if sum.Problems > 0 {
+		line += fmt.Sprintf(" · problems %d (see: drover validate)", sum.Problems)
+	}
+	if next := nextLook(doc); !next.IsZero() {
+		line += " · next look " + next.Local().Format(time.TimeOnly)
+	}
+	fmt.Fprintln(s.app.Out, line)
+}
+
+func nextLook(doc spec.StatusDoc) time.Time {
+	var next time.Time
+	for _, r := range doc.Tasks {
+		if r.NextAt != nil && (next.IsZero() || r.NextAt.Before(next)) {
+			next = *r.NextAt
+		}
+	}
+	return next
+}
+
+func writeStatus(w io.Writer, a *App, doc spec.StatusDoc, all bool) {
+	io.WriteString(w, statusText(doc, StatusView{
+		All: all, Columns: a.Columns(), Paint: a.Painter(), Language: a.ScreenLanguage(),
+	}))
+}
