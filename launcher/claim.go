@@ -72,20 +72,43 @@ func (l *Launcher) prepare(ctx context.Context, c *claim) error {
 	if err := l.makeTemp(c); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(c.start.Locator, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", rundir.Locator, err)
-	}
-	if err := rundir.Create(l.Seam, filepath.Join(c.temp, rundir.Locator), append(text, '\n')); err != nil {
+	files, err := l.write(c)
+	if c.lock == nil {
+		for _, f := range files {
+			f.Close()
+		}
 		return err
 	}
-	if err := rundir.Create(l.Seam, filepath.Join(c.temp, rundir.Prompt), []byte(c.start.Prompt)); err != nil {
-		return err
+	// Side by side, so that the file system commits once for all of them.
+	errs := make([]error, len(files))
+	var wg sync.WaitGroup
+	for i, f := range files {
+		wg.Go(func() { errs[i] = rundir.Sync(l.Seam, f) })
 	}
-	if c.lock, err = rundir.TakeLock(l.Seam, c.temp); err != nil {
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return rundir.SyncDir(l.Seam, c.temp)
+}
+
+// write makes the files of a claim and takes its lock, last of all.
+func (l *Launcher) write(c *claim) (files []*os.File, err error) {
+	text, err := json.MarshalIndent(c.start.Locator, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", rundir.Locator, err)
+	}
+	for name, data := range map[string][]byte{
+		rundir.Locator: append(text, '\n'), rundir.Prompt: []byte(c.start.Prompt),
+	} {
+		f, err := rundir.Create(l.Seam, filepath.Join(c.temp, name), data)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+	}
+	c.lock, err = rundir.TakeLock(l.Seam, c.temp)
+	return files, err
 }
 
 func (l *Launcher) makeTemp(c *claim) error {

@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"drover/launcher/proc"
 	"drover/launcher/rundir"
 	"drover/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestAttemptFromClaimToEnd(t *testing.T) {
@@ -183,5 +186,68 @@ func TestRemove(t *testing.T) {
 	b.start(attemptName(0), "echo RESULT ok")
 	if r := b.over(attemptName(0)); r.Exit.Class != spec.ClassSuccess {
 		t.Errorf("exit %+v", r.Exit)
+	}
+}
+
+// A full disk at any effect of a claim: an error, and nothing that counts as
+// an attempt which may run.
+func TestClaimFaultAtEveryEffect(t *testing.T) {
+	for n := 1; ; n++ {
+		count := 0
+		var mu sync.Mutex
+		var failed spec.Op
+		b := newBench(t, func(o *Options) {
+			o.Seam = func(op spec.Op, object string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if count++; count == n {
+					failed = op
+					return unix.ENOSPC
+				}
+				return nil
+			}
+		})
+		st := newStart(attemptName(0), "echo x >>ran")
+		err := b.Claim(b.ctx, []*spec.Start{st})[0]
+		if err == nil {
+			if n < 8 {
+				t.Fatalf("effect %d did not fail", n)
+			}
+			return
+		}
+		if !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("effect %d, %s: %v", n, failed, err)
+		}
+		if r, ok := b.see(attemptName(0)); ok && r.State != spec.RunUnstarted {
+			t.Errorf("effect %d, %s: state %v", n, failed, r.State)
+		}
+		if err := b.Launch(b.ctx, attemptName(0)); err == nil {
+			t.Errorf("effect %d, %s: a failed claim was launched", n, failed)
+		}
+		left, _ := filepath.Glob(filepath.Join(b.RunsDir, ".new-*"))
+		if len(left) != 0 {
+			t.Errorf("effect %d, %s: left %v", n, failed, left)
+		}
+	}
+}
+
+// An error at the start frees the lock: the attempt was not started.
+func TestLaunchFault(t *testing.T) {
+	b := newBench(t, func(o *Options) {
+		o.Seam = func(op spec.Op, object string) error {
+			if op == spec.OpStart {
+				return unix.EAGAIN
+			}
+			return nil
+		}
+	})
+	if err := b.Claim(b.ctx, []*spec.Start{newStart(attemptName(0), "")})[0]; err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Launch(b.ctx, attemptName(0)); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("error %v", err)
+	}
+	if r, _ := b.see(attemptName(0)); r.State != spec.RunUnstarted || r.Exit.Class != spec.ClassNotStarted {
+		t.Errorf("state %v, exit %+v", r.State, r.Exit)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Errors that callers tell apart.
 var (
 	// ErrCLIMissing: the agent's program is not on PATH; nothing was claimed.
-	ErrCLIMissing = errors.New("agent program is missing")
+	ErrCLIMissing = spec.ErrCLIMissing
 	// ErrClaimed: the attempt's name is taken.
 	ErrClaimed = errors.New("attempt is claimed already")
 	// ErrLeftover: processes of an attempt are left that cannot be ended.
@@ -100,6 +100,9 @@ func New(o Options) (*Launcher, error) {
 // Changed is signalled when an attempt started its agent, ended, or must be
 // looked at. One signal may stand for many.
 func (l *Launcher) Changed() <-chan struct{} { return l.changed }
+
+// Warm does ahead of time what the first claim would have to wait for.
+func (l *Launcher) Warm() error { return l.source.fill(&spec.Locator{}) }
 
 func (l *Launcher) signal() {
 	select {

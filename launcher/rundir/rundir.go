@@ -102,8 +102,17 @@ func replace(seam spec.Seam, dir, name string, data []byte, durable bool) (err e
 			os.Remove(temp)
 		}
 	}()
-	if err := create(seam, temp, data, os.O_TRUNC, durable); err != nil {
+	f, err := create(seam, temp, data, os.O_TRUNC)
+	if err != nil {
 		return err
+	}
+	if durable {
+		err = Sync(seam, f)
+	} else {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("replace %s: %w", name, err)
 	}
 	if err := seam.Pass(spec.OpRename, path); err != nil {
 		return fmt.Errorf("replace %s: %w", name, err)
@@ -114,34 +123,35 @@ func replace(seam spec.Seam, dir, name string, data []byte, durable bool) (err e
 	return nil
 }
 
-// Create makes a new file with data and fsyncs it. The folder is not fsynced.
-func Create(seam spec.Seam, path string, data []byte) error {
-	return create(seam, path, data, os.O_EXCL, true)
+// Create makes a new file with data, which is durable after Sync and a SyncDir.
+func Create(seam spec.Seam, path string, data []byte) (*os.File, error) {
+	return create(seam, path, data, os.O_EXCL)
 }
 
-func create(seam spec.Seam, path string, data []byte, flag int, durable bool) error {
+func create(seam spec.Seam, path string, data []byte, flag int) (*os.File, error) {
 	name := filepath.Base(path)
 	if err := seam.Pass(spec.OpWrite, path); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o600)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
-	defer f.Close()
 	if _, err := f.Write(data); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		f.Close()
+		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
-	if durable {
-		if err := seam.Pass(spec.OpSync, path); err != nil {
-			return fmt.Errorf("sync %s: %w", name, err)
-		}
-		if err := f.Sync(); err != nil {
-			return fmt.Errorf("sync %s: %w", name, err)
-		}
+	return f, nil
+}
+
+// Sync fsyncs a file and closes it, whatever becomes of that.
+func Sync(seam spec.Seam, f *os.File) error {
+	err := seam.Pass(spec.OpSync, f.Name())
+	if err == nil {
+		err = f.Sync()
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("sync %s: %w", filepath.Base(f.Name()), err)
 	}
 	return nil
 }

@@ -78,8 +78,6 @@ func Main(ctx context.Context, o Options, args []string) int {
 	unix.CloseOnExec(rundir.LockFD)
 	unix.CloseOnExec(rundir.BellFD)
 	closeInherited()
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(25)
 	s := &shim{Options: o, dir: args[1]}
 	if err := s.run(ctx); err != nil {
 		s.say(err.Error())
@@ -133,9 +131,17 @@ func (s *shim) run(ctx context.Context) error {
 	if err := s.start(); err != nil {
 		return s.record(end{cause: startFailure(err), at: s.Now()})
 	}
-	debug.FreeOSMemory()
+	settle()
 	s.watch(ctx, term, chld)
 	return s.record(s.finish(chld))
+}
+
+// settle makes the process small for the long wait. Before the agent's start
+// it would only delay that.
+func settle() {
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(25)
+	debug.FreeOSMemory()
 }
 
 // introduce writes shim.json. Nothing in it outlives the boot, so it is not
