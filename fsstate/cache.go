@@ -3,6 +3,7 @@ package fsstate
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"drover/spec"
@@ -18,7 +19,7 @@ func (w *Workspace) loadCache() bool {
 	if w.opts.CachePath == "" {
 		return false
 	}
-	b, err := os.ReadFile(w.opts.CachePath)
+	b, err := readCache(w.opts.CachePath)
 	if err != nil {
 		return false
 	}
@@ -32,6 +33,23 @@ func (w *Workspace) loadCache() bool {
 		w.nodes[nodes[i].path] = &nodes[i]
 	}
 	return true
+}
+
+// readCache reads a file whole.
+func readCache(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errCache
+	}
+	b := make([]byte, info.Size())
+	populate(b)
+	_, err = io.ReadFull(f, b)
+	return b, err
 }
 
 // SaveCache writes what is known for the next process, if that differs from

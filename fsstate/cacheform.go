@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"unsafe"
 )
 
 // The cache file, version 1:
@@ -194,9 +195,11 @@ func decodeCache(b []byte, fingerprint string) ([]node, error) {
 
 func (d *decoder) body() ([]node, error) {
 	count, names, facts := d.count(), d.number(), d.number()
-	d.names = string(d.take(&d.rec, names))
+	text := d.take(&d.rec, names)
+	d.names = unsafe.String(unsafe.SliceData(text), len(text)) // never written to
 	d.facts = d.take(&d.rec, facts)
 	nodes := make([]node, min(count, uint64(len(d.rec))))
+	populate(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(nodes))), len(nodes)*int(unsafe.Sizeof(node{}))))
 	for i := range nodes {
 		parent := d.node(&nodes[i])
 		if d.bad || i > 0 && parent >= uint64(i) || i == 0 && nodes[i].path != "." {
