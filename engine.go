@@ -154,7 +154,11 @@ func (e *engine) Close() error {
 // finish keeps what makes the next process fast.
 func (e *engine) finish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(e.Loop.Close(ctx), e.journal.SaveSeen(ctx, e.Seen), e.files.SaveCache(ctx))
+	err := e.Loop.Close(ctx)
+	if e.Told() {
+		err = errors.Join(err, e.journal.SaveSeen(ctx, e.Seen))
+	}
+	return errors.Join(err, e.files.SaveCache(ctx))
 }
 
 // doc is the status document of the tasks that want accepts.
@@ -167,13 +171,13 @@ func (e *engine) doc(want func(spec.TaskID) bool) (spec.StatusDoc, error) {
 	tasks, problems := e.View()
 	d := spec.StatusDoc{
 		Version: 1, GeneratedAt: e.app.Now(), Workspace: e.app.State.Root, Host: host, Owner: owner,
-		Tasks: []spec.Row{}, Problems: append([]spec.Problem{}, problems...),
+		Tasks: make([]spec.Row, 0, len(tasks)), Problems: append([]spec.Problem{}, problems...),
 	}
 	for i := range tasks {
 		if want != nil && !want(tasks[i].Task.ID) {
 			continue
 		}
-		row := e.Row(&tasks[i])
+		row := e.Row(tasks[i])
 		row.Do = remedies(row)
 		d.Tasks = append(d.Tasks, row)
 	}

@@ -269,7 +269,7 @@ func (a *App) conclude(e *engine, s *screen, mode reconcile.Mode, selects func(s
 		return err
 	}
 	if mode == reconcile.Drain {
-		s.report(doc, a.Now().Sub(began))
+		s.report(doc, e, a.Now().Sub(began))
 	} else if len(doc.Tasks) == 0 && len(doc.Problems) == 0 {
 		a.Warn("there are no tasks below %s; write one with: drover new task GROUP/01_name", a.Settings.AgentTask.Root)
 	} else if mode == reconcile.Once {

@@ -13,27 +13,12 @@ import (
 
 // screen is where a run tells what happens: banners, lines or JSON Lines.
 type screen struct {
-	app      *App
-	output   string // text, line, json
-	attempts int    // that ended in this run
-	usage    spec.Usage
+	app    *App
+	output string // text, line, json
 }
 
 // notice shows one notice as it happens.
-func (s *screen) notice(n reconcile.Notice) {
-	if n.Exit != nil && n.Key != reconcile.ReviewResult && n.Key != reconcile.NoProgressWarning {
-		s.count(n.Exit.Usage)
-	}
-	s.banner(noticeBanner(n), n.At)
-}
-
-func (s *screen) count(u spec.Usage) {
-	if s.attempts++; s.attempts == 1 {
-		s.usage = u
-		return
-	}
-	s.usage = s.usage.Add(u)
-}
+func (s *screen) notice(n reconcile.Notice) { s.banner(noticeBanner(n), n.At) }
 
 func (s *screen) banner(b Banner, at time.Time) {
 	language := s.app.BannerLanguage()
@@ -78,8 +63,9 @@ func (a *App) workLog(task string) string {
 }
 
 // report is the end of a drain.
-func (s *screen) report(doc spec.StatusDoc, took time.Duration) {
-	end := RunEnd{Status: doc, Took: took, Attempts: s.attempts, Usage: s.usage}
+func (s *screen) report(doc spec.StatusDoc, e *engine, took time.Duration) {
+	end := RunEnd{Status: doc, Took: took}
+	end.Attempts, end.Usage = e.Spent()
 	if s.app.JSON || s.output == "json" {
 		_ = writeJSON(s.app.Out, doc)
 		return

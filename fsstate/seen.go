@@ -20,9 +20,10 @@ import (
 const seenName = "seen.cache"
 
 // seenVersion changes with the form of the file.
-const seenVersion = "drover seen 1\n"
+const seenVersion = "drover seen 2\n"
 
-// Seen is the last state and reason that an event told of each task.
+// Seen is the last state and reason that an event told of each task; of a
+// reason, its code and detail.
 func (j *Journal) Seen(ctx context.Context) (map[spec.TaskID]spec.Seen, error) {
 	seen, at := j.loadSeen()
 	path := j.path("events.jsonl")
@@ -80,13 +81,7 @@ func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) 
 	b := binary.AppendVarint([]byte(seenVersion), info.Size())
 	b = binary.AppendUvarint(b, uint64(len(seen)))
 	for id, s := range seen {
-		reason := []byte{}
-		if !s.Reason.Zero() {
-			if reason, err = json.Marshal(s.Reason); err != nil {
-				return err
-			}
-		}
-		for _, f := range []string{id.Dialect, id.Name, string(s.State), string(reason)} {
+		for _, f := range [...]string{id.Dialect, id.Name, string(s.State), string(s.Reason.Code), s.Reason.Detail} {
 			b = binary.AppendUvarint(b, uint64(len(f)))
 			b = append(b, f...)
 		}
@@ -117,15 +112,12 @@ func (j *Journal) loadSeen() (map[spec.TaskID]spec.Seen, int64) {
 	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
 		return none, 0
 	}
-	r := seenReader{b: body[len(seenVersion):]}
+	r := seenReader{b: string(body[len(seenVersion):])}
 	at, n := r.varint(), r.uvarint()
 	seen := make(map[spec.TaskID]spec.Seen, min(n, uint64(len(body))))
 	for range n {
 		id := spec.TaskID{Dialect: r.text(), Name: r.text()}
-		s := spec.Seen{State: spec.State(r.text())}
-		if reason := r.text(); reason != "" && json.Unmarshal([]byte(reason), &s.Reason) != nil {
-			return none, 0
-		}
+		s := spec.Seen{State: spec.State(r.text()), Reason: spec.Reason{Code: spec.Code(r.text()), Detail: r.text()}}
 		s.Since = time.Unix(0, r.varint())
 		if r.bad {
 			return none, 0
@@ -135,39 +127,39 @@ func (j *Journal) loadSeen() (map[spec.TaskID]spec.Seen, int64) {
 	return seen, at
 }
 
-// seenReader takes values off the front of the cache; bad once it is short.
+// seenReader takes values off the front of the cache, without copying them;
+// bad once it is short.
 type seenReader struct {
-	b   []byte
+	b   string
 	bad bool
 }
 
-func (r *seenReader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	r.skip(n)
-	return v
-}
-
 func (r *seenReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	r.skip(n)
-	return v
+	var v uint64
+	for i := range min(len(r.b), binary.MaxVarintLen64) {
+		c := r.b[i]
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			r.b = r.b[i+1:]
+			return v
+		}
+	}
+	r.bad, r.b = true, ""
+	return 0
 }
 
-func (r *seenReader) skip(n int) {
-	if n <= 0 || n > len(r.b) {
-		r.bad, r.b = true, nil
-		return
-	}
-	r.b = r.b[n:]
+func (r *seenReader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
 }
 
 func (r *seenReader) text() string {
 	n := r.uvarint()
 	if n > uint64(len(r.b)) {
-		r.bad, r.b = true, nil
+		r.bad, r.b = true, ""
 		return ""
 	}
-	s := string(r.b[:n])
+	s := r.b[:n]
 	r.b = r.b[n:]
 	return s
 }

@@ -15,7 +15,7 @@ import (
 func Decide(d spec.Dialect, t spec.Tree, g spec.Graph, w spec.World, p spec.Policy) spec.Decision {
 	x := decider{d: d, t: t, g: g, w: w, p: p}
 	x.w.Folded = map[spec.TaskID]*spec.Record{}
-	out := spec.Decision{Unit: g.Unit, Problems: g.Problems}
+	out := spec.Decision{Unit: g.Unit, Problems: g.Problems, Tasks: make([]spec.TaskDecision, 0, len(g.Tasks))}
 	for i := range g.Tasks {
 		td := x.task(i)
 		out.Tasks = append(out.Tasks, td)

@@ -50,7 +50,10 @@ type Loop struct {
 	ending   bool // a request asked drover itself to end
 	unsaved  bool
 	savedAt  time.Time
-	done     int      // tasks that became complete in this process
+	done     int // tasks that became complete in this process
+	ran      int // attempts that ended in this process
+	used     spec.Usage
+	told     bool     // an event was recorded in this process
 	removes  []string // run directories to go once the memory is saved
 	retries  map[spec.TaskID]infraWait
 }
@@ -334,7 +337,7 @@ func (l *Loop) decide() []spec.Decision {
 	w := l.world()
 	todo := sortedUnits(l.dirty)
 	clear(l.dirty)
-	var out []spec.Decision
+	out := make([]spec.Decision, 0, len(todo))
 	for _, u := range todo {
 		if d, ok := l.weigh(u, w); ok {
 			out = append(out, d)

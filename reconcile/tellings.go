@@ -10,6 +10,11 @@ import (
 // recordFold tells of an ended attempt.
 func (l *Loop) recordFold(b *batch, td *spec.TaskDecision, f *spec.Fold) {
 	delete(l.stopping, f.Run.Locator.Attempt)
+	if l.ran++; l.ran == 1 {
+		l.used = f.Run.Exit.Usage
+	} else {
+		l.used = l.used.Add(f.Run.Exit.Usage)
+	}
 	e := l.event(spec.EventFinish, td.Task)
 	loc := f.Run.Locator
 	route := spec.Route{Agent: loc.CLI, Model: loc.Model, Effort: loc.Effort}

@@ -11,17 +11,19 @@ import (
 
 // View is what the last decisions say of every task, for listings. It is the
 // loop's own knowledge: a listing cannot disagree with what the loop does.
-func (l *Loop) View() ([]spec.TaskDecision, []spec.Problem) {
-	var tasks []spec.TaskDecision
+func (l *Loop) View() ([]*spec.TaskDecision, []spec.Problem) {
+	tasks := make([]*spec.TaskDecision, 0, len(l.units))
 	var problems []spec.Problem
 	for _, st := range l.units {
-		tasks = append(tasks, st.tasks...)
+		for i := range st.tasks {
+			tasks = append(tasks, &st.tasks[i])
+		}
 		problems = append(problems, st.problems...)
 	}
 	for _, ps := range l.problems {
 		problems = append(problems, ps...)
 	}
-	slices.SortFunc(tasks, func(a, b spec.TaskDecision) int {
+	slices.SortFunc(tasks, func(a, b *spec.TaskDecision) int {
 		return cmp.Or(cmp.Compare(a.Task.ID.Dialect, b.Task.ID.Dialect), cmp.Compare(a.Task.ID.Name, b.Task.ID.Name))
 	})
 	slices.SortFunc(problems, func(a, b spec.Problem) int {
