@@ -194,13 +194,31 @@ func (n need) addTo(r *spec.Reason, group string) {
 	r.Looked = append(r.Looked, n.looked...)
 }
 
+// ascends reports whether any task of a group comes after its own number or a
+// higher one: without such a step there is no way round. It allocates nothing,
+// since every waiting task of a large group asks.
+func ascends(dir []spec.Entry) bool {
+	for _, e := range dir {
+		number, _, _ := strings.Cut(e.Name, "_")
+		if len(number) < 2 {
+			continue
+		}
+		for rest := number[2:]; len(rest) >= 3; rest = rest[3:] {
+			if rest[1:3] >= number[:2] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // cycle is the path of a dependency cycle that goes through the task, nil for
 // none. Only active folders can form one.
 func (d *Dialect) cycle(t spec.Tree, x *taskFacts) []string {
-	if len(x.name.after) == 0 {
+	dir := t.Dir(path.Join(d.Root, x.group))
+	if len(x.name.after) == 0 || !ascends(dir) {
 		return nil
 	}
-	dir := t.Dir(path.Join(d.Root, x.group))
 	seen := map[string]bool{}
 	var walk func(name string, trail []string) []string
 	walk = func(name string, trail []string) []string {
