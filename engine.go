@@ -154,11 +154,7 @@ func (e *engine) Close() error {
 // finish keeps what makes the next process fast.
 func (e *engine) finish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	err := e.Loop.Close(ctx)
-	if e.Told() {
-		err = errors.Join(err, e.journal.SaveSeen(ctx, e.Seen))
-	}
-	return errors.Join(err, e.files.SaveCache(ctx))
+	return errors.Join(e.Loop.Close(ctx), e.journal.SaveSeen(ctx, e.Seen), e.files.SaveCache(ctx))
 }
 
 // doc is the status document of the tasks that want accepts.

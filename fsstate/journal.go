@@ -34,6 +34,7 @@ type Journal struct {
 	mu     sync.Mutex
 	loaded bool
 	saved  []byte // what state.json holds
+	seenAt int64  // how much of events.jsonl the cache of what was told knows
 }
 
 // OpenJournal is the journal in a state folder, which need not exist before

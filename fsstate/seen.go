@@ -26,6 +26,7 @@ const seenVersion = "drover seen 2\n"
 // reason, its code and detail.
 func (j *Journal) Seen(ctx context.Context) (map[spec.TaskID]spec.Seen, error) {
 	seen, at := j.loadSeen()
+	j.seenAt = at
 	path := j.path("events.jsonl")
 	if info, err := os.Stat(path); err != nil || info.Size() < at {
 		seen, at = map[spec.TaskID]spec.Seen{}, 0
@@ -68,7 +69,8 @@ func foldSeen(seen map[spec.TaskID]spec.Seen, e spec.Event) {
 	}
 }
 
-// SaveSeen keeps what was told, with how far it has read the events. It is a
+// SaveSeen keeps what was told, with how far it has read the events, if the
+// cache does not say it already. It is a
 // cache: a crash leaves the old one or the new one.
 func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) error {
 	if err := ctx.Err(); err != nil {
@@ -77,6 +79,9 @@ func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) 
 	info, err := os.Stat(j.path("events.jsonl"))
 	if err != nil {
 		return nil // nothing was told yet
+	}
+	if info.Size() == j.seenAt {
+		return nil
 	}
 	b := binary.AppendVarint([]byte(seenVersion), info.Size())
 	b = binary.AppendUvarint(b, uint64(len(seen)))
@@ -98,7 +103,11 @@ func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) 
 	if err := j.disk.Seam.Pass(spec.OpRename, path); err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("keep what was told: %w", err)
+	}
+	j.seenAt = info.Size()
+	return nil
 }
 
 // loadSeen reads the cache; one that is missing or damaged is empty.

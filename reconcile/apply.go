@@ -55,7 +55,6 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 		l.settle(ds[i])
 	}
 	if len(b.events)+len(b.rollups) > 0 {
-		l.told = true
 		if err := l.Journal.Append(ctx, b.events, b.rollups); err != nil {
 			return nil, fmt.Errorf("record events: %w", err)
 		}

@@ -53,7 +53,6 @@ type Loop struct {
 	done     int // tasks that became complete in this process
 	ran      int // attempts that ended in this process
 	used     spec.Usage
-	told     bool     // an event was recorded in this process
 	removes  []string // run directories to go once the memory is saved
 	retries  map[spec.TaskID]infraWait
 }

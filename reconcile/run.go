@@ -187,9 +187,6 @@ func (l *Loop) Running() int { return live(l.runs) }
 // Spent is how many attempts ended in this process, and what they used.
 func (l *Loop) Spent() (attempts int, used spec.Usage) { return l.ran, l.used }
 
-// Told reports whether this process recorded an event.
-func (l *Loop) Told() bool { return l.told }
-
 // Drained reports whether nothing is running, startable or on a timer: what is
 // left needs a person, or waits for what needs one.
 func (l *Loop) Drained() bool {
