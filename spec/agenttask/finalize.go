@@ -1,14 +1,11 @@
 package agenttask
 
 import (
-	"bytes"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"drover/spec"
-	"drover/spec/markdown"
 )
 
 // finalize brings a reviewed generation to its next state where drover does it
@@ -17,30 +14,45 @@ import (
 // carries the findings. Each change is idempotent, and what is left to do is
 // told by the files alone: a crash between two of them converges at the next
 // pass. It reports whether there was something to do.
-func (d *Dialect) finalize(x *taskFacts, rec *spec.Record, now time.Time, s *spec.Stage) bool {
+func (d *Dialect) finalize(x *taskFacts, gen spec.Generation, rec *spec.Record, now time.Time, s *spec.Stage) bool {
 	if !d.drover() || !reviewed(rec) {
 		return false
 	}
-	plan := d.generation(x)
-	verdicts := x.verdicts(plan.Plan)
+	verdicts := x.verdicts(gen.Plan)
 	if len(verdicts) != 1 {
 		return false
 	}
-	s.State, s.Step = spec.StateReady, spec.Step{}
-	if verdicts[0] == "PASS" {
-		s.Before = d.pass(x, plan, now)
-		return true
-	}
-	if rounds(rec)+1 >= d.MaxRounds && d.MaxRounds > 0 {
-		s.State = spec.StateBlocked
-		s.Reason = spec.Reason{
+	why := x.taken(gen.Plan)
+	if why == nil && verdicts[0] != "PASS" && d.MaxRounds > 0 && rounds(rec)+1 >= d.MaxRounds {
+		why = &spec.Reason{
 			Code: spec.RoundsLimit, File: x.verdictFile(), Detail: fmt.Sprintf("%d rounds, and the last review says %s", d.MaxRounds, verdicts[0]),
 			Resume: "write the next PLAN by hand, or raise agent_task.max_rounds",
 		}
-		return true
 	}
-	s.Before = d.again(x, plan, verdicts[0])
+	switch {
+	case why != nil:
+		s.State, s.Reason = spec.StateBlocked, *why
+	case verdicts[0] == "PASS":
+		s.State, s.Before = spec.StateReady, d.pass(x, gen, now)
+	default:
+		s.State, s.Before = spec.StateReady, d.again(x, gen, verdicts[0])
+	}
 	return true
+}
+
+// taken is why the pair cannot become logs: a log of its plan is there already.
+func (x *taskFacts) taken(k int) *spec.Reason {
+	plan, review := logNames(x.slotOf(k), k)
+	for _, l := range x.logs {
+		name := path.Base(l.path)
+		if x.plan != nil && name == plan || x.review != nil && name == review {
+			return &spec.Reason{
+				Code: spec.ContractError, File: l.path, Detail: fmt.Sprintf("is there already, but plan %d is still active", k),
+				Resume: fmt.Sprintf("raise plan in the pair's headers above %d, or move the log away", k),
+			}
+		}
+	}
+	return nil
 }
 
 func rounds(rec *spec.Record) int {
@@ -95,21 +107,32 @@ func (d *Dialect) pass(x *taskFacts, gen spec.Generation, now time.Time) []spec.
 }
 
 // archive moves a complete task away, where drover finalizes.
-func (d *Dialect) archive(x *taskFacts, now time.Time) []spec.Change {
+func (d *Dialect) archive(t spec.Tree, x *taskFacts, now time.Time) []spec.Change {
 	if x.gone || !d.drover() {
 		return nil
 	}
-	to := path.Join(d.Root, "archive", now.UTC().Format("2006"), now.UTC().Format("01"), x.fullName())
+	month := path.Join(d.Root, "archive", now.UTC().Format("2006"), now.UTC().Format("01"))
 	if !x.flat {
-		return []spec.Change{spec.ArchiveFolder{From: x.dir, To: to}}
+		return []spec.Change{spec.ArchiveFolder{From: x.dir, To: path.Join(month, x.fullName())}}
 	}
 	// A flat group keeps its WORK_LOG.md (DIALECTS 1.12): the files move, not
 	// the folder; complete.log last, so that what is left to do stays visible.
+	to := freeArchive(t, month, x.group)
 	var out []spec.Change
-	for _, doc := range append(x.logs, *x.done) {
+	for _, doc := range x.logs {
 		out = append(out, spec.MoveFile{From: doc.path, To: path.Join(to, path.Base(doc.path))})
 	}
-	return out
+	return append(out, spec.MoveFile{From: x.done.path, To: path.Join(to, path.Base(x.done.path))})
+}
+
+// freeArchive is a month's first folder of a name that holds no complete.log:
+// a new one, or one that a crash left half filled.
+func freeArchive(t spec.Tree, month, name string) string {
+	to := path.Join(month, name)
+	for n := 1; spec.HasEntry(t.Dir(to), "complete.log"); n++ {
+		to = fmt.Sprintf("%s_%d", path.Join(month, name), n)
+	}
+	return to
 }
 
 // again writes the next PLAN out of the archived one: the same task, lane and
@@ -122,7 +145,9 @@ func (d *Dialect) again(x *taskFacts, gen spec.Generation, verdict string) []spe
 	head := header(x.fullName(), gen.Plan+1, gen.Tag)
 	return append(x.toLogs(gen.Plan), spec.DeriveFile{
 		From: path.Join(x.dir, plan), To: path.Join(x.dir, "PLAN"+slot.slot()+".md"),
-		Make: func(old []byte) []byte { return nextPlan(old, head, gen.Plan, verdict, review, findings) },
+		Make: func(old []byte) []byte {
+			return nextPlan(old, head, outcome{gen.Plan, verdict, review, findings})
+		},
 	})
 }
 
@@ -130,35 +155,8 @@ func (x *taskFacts) findings(k int) string {
 	if x.review != nil {
 		return x.review.Findings
 	}
-	for _, l := range x.logs {
-		if l.kind == reviewLog && l.k == k {
-			return l.Findings
-		}
+	if l := x.log(reviewLog, k); l != nil {
+		return l.Findings
 	}
 	return ""
-}
-
-// nextPlan is a PLAN's body under a new header, with the review's findings in
-// place of those of the round before.
-func nextPlan(old []byte, head string, round int, verdict, review, findings string) []byte {
-	body := old
-	if h := markdown.FindHead(old); h.State == markdown.WholeHead {
-		body = old[h.Body:]
-	} else if bytes.HasPrefix(old, []byte("<!-- task=")) {
-		body = afterLine(old)
-	}
-	text := strings.NewReplacer("- [x]", "- [ ]", "- [X]", "- [ ]").Replace(string(body))
-	title := "## Findings of the review"
-	if i := strings.Index(text, "\n"+title+"\n"); i >= 0 {
-		text = text[:i+1]
-	}
-	text = strings.TrimRight(text, "\n") + "\n\n" + title + "\n"
-	text += fmt.Sprintf("The review of plan %d says %s (%s). Mend what it found:\n\n", round, verdict, review)
-	for _, line := range strings.Split(findings, "\n") {
-		if strings.HasPrefix(line, "## ") {
-			line = "#" + line
-		}
-		text += line + "\n"
-	}
-	return []byte(head + text)
 }

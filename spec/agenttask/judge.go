@@ -36,24 +36,27 @@ func judgeSelfcheck(x *taskFacts) spec.Judgement {
 }
 
 func (d *Dialect) judgeReview(t spec.Tree, task spec.Task, x *taskFacts, w spec.World, r spec.Run) spec.Judgement {
-	j := spec.Judgement{Signature: d.signature(t, x), Limit: reviewLimit, Code: spec.ReviewNoProgress}
-	rec := w.Record(task.ID)
-	if done, _ := d.complete(t, x, rec, w); done {
+	gen := task.Generation
+	plan := r.Locator.PlanNumber
+	if done, _ := d.complete(t, x, w.Record(task.ID), w); done {
 		return spec.Judgement{Done: true, Verdict: "PASS", Detail: "complete.log is in the archive"}
 	}
-	if x.plan != nil && task.Generation.Plan > r.Locator.PlanNumber {
-		return spec.Judgement{Done: true, Verdict: x.verdictOf(r.Locator.PlanNumber), Detail: fmt.Sprintf("plan %d follows", task.Generation.Plan)}
+	if x.plan != nil && (gen.Plan > plan || gen.Plan == plan && gen.Tag != r.Locator.Tag) {
+		return spec.Judgement{Done: true, Verdict: x.verdictOf(plan), Detail: fmt.Sprintf("plan %d follows", gen.Plan)}
 	}
-	if x.user != nil && x.plan == nil && x.review == nil {
-		return spec.Judgement{Done: true, Detail: "stopped for a person: USER_REVIEW.md"}
+	if x.user != nil && x.wrong == nil {
+		return spec.Judgement{Done: true, Verdict: x.verdictOf(plan), Detail: "stopped for a person: USER_REVIEW.md"}
+	}
+	j := spec.Judgement{
+		Failed: true, Try: spec.TryRecovery, Signature: d.signature(t, x), Limit: reviewLimit, Code: spec.ReviewNoProgress,
 	}
 	j.Unchanged = j.Signature == r.Locator.Before
-	verdicts := x.verdicts(task.Generation.Plan)
+	verdicts := x.verdicts(gen.Plan)
 	switch {
 	case x.gone:
-		return spec.Judgement{Done: true, Detail: "its folder is gone"}
+		j.Detail = "its folder is gone, and no archive has its complete.log"
 	case len(verdicts) == 1 && d.drover():
-		return spec.Judgement{Done: true, Verdict: verdicts[0]}
+		return spec.Judgement{Done: true, Verdict: verdicts[0], Signature: j.Signature}
 	case len(verdicts) == 1:
 		j.Verdict = verdicts[0]
 		j.Detail = "the verdict is there, the next state is not"
@@ -62,7 +65,6 @@ func (d *Dialect) judgeReview(t spec.Tree, task spec.Task, x *taskFacts, w spec.
 	default:
 		j.Detail = fmt.Sprintf("%d verdicts, not one", len(verdicts))
 	}
-	j.Failed, j.Try = true, spec.TryRecovery
 	return j
 }
 
@@ -71,20 +73,16 @@ func (x *taskFacts) verdicts(plan int) []string {
 	if x.review != nil {
 		return x.review.Verdicts
 	}
-	for _, l := range x.logs {
-		if l.kind == reviewLog && l.k == plan {
-			return l.Verdicts
-		}
+	if l := x.log(reviewLog, plan); l != nil {
+		return l.Verdicts
 	}
 	return nil
 }
 
 // verdictOf is what the archived review of a plan said, "" if not one thing.
 func (x *taskFacts) verdictOf(plan int) string {
-	for _, l := range x.logs {
-		if l.kind == reviewLog && l.k == plan && len(l.Verdicts) == 1 {
-			return l.Verdicts[0]
-		}
+	if l := x.log(reviewLog, plan); l != nil && len(l.Verdicts) == 1 {
+		return l.Verdicts[0]
 	}
 	return ""
 }

@@ -1,7 +1,6 @@
 package agenttask
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"sort"
@@ -63,79 +62,24 @@ func (d *Dialect) archived(t spec.Tree, x *taskFacts, want func(entry string) bo
 	return out
 }
 
-// passed reports whether a folder holds a verified complete.log of a task, and
-// its generation.
-func passed(t spec.Tree, dir, task string) (spec.Generation, bool) {
-	doc := t.Doc(path.Join(dir, "complete.log"))
-	f, ok := doc.Facts.(*facts)
-	if !ok || len(f.Verdicts) != 1 || f.Verdicts[0] != "PASS" || f.HasHead && f.Task != task {
-		return spec.Generation{}, false
-	}
-	return spec.Generation{Plan: f.Plan, Tag: f.Tag}, true
+// passed reports whether a folder holds a verified complete.log of a task: its
+// header names the task, and it says PASS once.
+func passed(t spec.Tree, dir, task string) bool {
+	f, ok := t.Doc(path.Join(dir, "complete.log")).Facts.(*facts)
+	return ok && f.HasHead && f.Task == task && len(f.Verdicts) == 1 && f.Verdicts[0] == "PASS"
 }
 
-// need is how one predecessor stands.
-type need struct {
-	index  string
-	done   int      // completions found
-	active []string // full names of unfinished siblings with the index
-	looked []string
-}
-
-// predecessor looks for the one complete.log of an index: in active siblings,
-// then in the archive. An active folder beats an archive of its name.
-func (d *Dialect) predecessor(t spec.Tree, x *taskFacts, index string) need {
-	n := need{index: index}
-	group := path.Join(d.Root, x.group)
-	active := siblings(t.Dir(group), index)
-	for _, name := range active {
-		dir := path.Join(group, name)
-		if activePair(t.Dir(dir)) {
-			n.active = append(n.active, x.group+"/"+name)
-			n.looked = append(n.looked, "in "+dir+"/: still active")
-			continue
-		}
-		if _, ok := passed(t, dir, x.group+"/"+name); ok {
-			n.done++
-			continue
-		}
-		n.active = append(n.active, x.group+"/"+name)
-		n.looked = append(n.looked, "in "+dir+"/: no complete.log")
-	}
-	found := d.archived(t, x, func(entry string) bool {
-		name, ok := parseName(entry)
-		if !ok || name.index != index {
-			return false
-		}
-		return !slices.ContainsFunc(active, func(a string) bool { return archiveOf(entry, a) })
-	})
-	for _, dir := range found {
-		if d.passedAny(t, dir, x.group) {
-			n.done++
-			continue
-		}
-		n.looked = append(n.looked, "in "+dir+"/: no complete.log")
-	}
-	if len(active) == 0 {
-		n.looked = append(n.looked, fmt.Sprintf("in %s/%s…: not there", group, index))
-	}
-	if len(found) == 0 {
-		n.looked = append(n.looked, fmt.Sprintf("in the archive, %s/%s…: not there", x.group, index))
-	}
-	return n
-}
-
-// passedAny accepts the folder's own name and the one before "_<n>".
-func (d *Dialect) passedAny(t spec.Tree, dir, group string) bool {
+// passedAs is the name of the task that an archived folder completes: its own,
+// or the one before "_<n>" (DIALECTS 1.4); "" for none.
+func passedAs(t spec.Tree, dir, group string) string {
 	base := path.Base(dir)
-	if _, ok := passed(t, dir, group+"/"+base); ok {
-		return true
+	if passed(t, dir, group+"/"+base) {
+		return group + "/" + base
 	}
-	if i := strings.LastIndexByte(base, '_'); i > 0 && digits(base[i+1:]) {
-		_, ok := passed(t, dir, group+"/"+base[:i])
-		return ok
+	if i := strings.LastIndexByte(base, '_'); i > 0 && digits(base[i+1:]) && passed(t, dir, group+"/"+base[:i]) {
+		return group + "/" + base[:i]
 	}
-	return false
+	return ""
 }
 
 // activePair reports whether a PLAN or CODE_REVIEW stands in a folder.
@@ -149,96 +93,77 @@ func activePair(dir []spec.Entry) bool {
 	return false
 }
 
-// waits says which predecessor keeps a task back; a zero reason means none.
-func (d *Dialect) waits(t spec.Tree, x *taskFacts) (spec.State, spec.Reason) {
-	if cycle := d.cycle(t, x); cycle != nil {
-		return spec.StateBlocked, spec.Reason{
-			Code: spec.Cycle, Detail: strings.Join(cycle, " → "), File: x.dir,
-			Resume: "take one of the numbers after + out of a folder's name",
-		}
-	}
-	var reason spec.Reason
+// dependsOn are the names of the tasks that must be complete first.
+func (d *Dialect) dependsOn(t spec.Tree, x *taskFacts) []string {
+	var out []string
 	for _, index := range x.name.after {
-		n := d.predecessor(t, x, index)
-		switch {
-		case n.done == 1:
-			continue
-		case n.done > 1:
-			return spec.StateBlocked, spec.Reason{
-				Code: spec.PredecessorAmbiguous, Detail: fmt.Sprintf("%s has %d complete.log, not one", index, n.done),
-				Looked: n.looked, Resume: "leave one of them",
-			}
+		names := siblings(t.Dir(path.Join(d.Root, x.group)), index)
+		if len(names) == 0 {
+			out = append(out, x.group+"/"+index)
 		}
-		n.addTo(&reason, x.group)
-	}
-	return spec.StateWaiting, reason
-}
-
-// addTo adds an unfinished predecessor to what a task waits for. One that is
-// nowhere is named as such: nobody can finish it.
-func (n need) addTo(r *spec.Reason, group string) {
-	code, text := spec.PredecessorIncomplete, n.index+" has no complete.log"
-	names := n.active
-	if len(names) == 0 {
-		code, text = spec.UnknownPredecessor, n.index+" is in no folder of the group and in no archive"
-		names = []string{group + "/" + n.index}
-	}
-	if r.Code == "" || code == spec.UnknownPredecessor {
-		r.Code = code
-	}
-	if r.Detail != "" {
-		r.Detail += "; "
-	}
-	r.Detail += text
-	r.WaitsFor = append(r.WaitsFor, names...)
-	r.Looked = append(r.Looked, n.looked...)
-}
-
-// ascends reports whether any task of a group comes after its own number or a
-// higher one: without such a step there is no way round. It allocates nothing,
-// since every waiting task of a large group asks.
-func ascends(dir []spec.Entry) bool {
-	for _, e := range dir {
-		number, _, _ := strings.Cut(e.Name, "_")
-		if len(number) < 2 {
-			continue
-		}
-		for rest := number[2:]; len(rest) >= 3; rest = rest[3:] {
-			if rest[1:3] >= number[:2] {
-				return true
-			}
+		for _, n := range names {
+			out = append(out, x.group+"/"+n)
 		}
 	}
-	return false
+	return out
 }
 
 // cycle is the path of a dependency cycle that goes through the task, nil for
-// none. Only active folders can form one.
+// none. It begins and ends with the first of its names, so that all members
+// tell the same path. Only active folders can form one.
 func (d *Dialect) cycle(t spec.Tree, x *taskFacts) []string {
-	dir := t.Dir(path.Join(d.Root, x.group))
-	if len(x.name.after) == 0 || !ascends(dir) {
-		return nil
+	dir := path.Join(d.Root, x.group)
+	done := map[string]bool{}
+	for {
+		trail := loop(t.Dir(dir), x.base, done)
+		i := slices.IndexFunc(trail, func(name string) bool {
+			return !done[name] && d.standsComplete(t, path.Join(dir, name), x.group+"/"+name)
+		})
+		if i < 0 {
+			return fromFirst(trail)
+		}
+		done[trail[i]] = true
 	}
+}
+
+// standsComplete reports whether an active folder is one that needs nothing
+// more: complete, or without any file of a task.
+func (d *Dialect) standsComplete(t spec.Tree, dir, name string) bool {
+	entries := t.Dir(dir)
+	return !isTask(entries) || !activePair(entries) && passed(t, dir, name)
+}
+
+// loop walks from a task over what it needs until it comes back, leaving out
+// what is done; nil when it never does.
+func loop(dir []spec.Entry, from string, done map[string]bool) []string {
 	seen := map[string]bool{}
-	var walk func(name string, trail []string) []string
-	walk = func(name string, trail []string) []string {
-		n, _ := parseName(name)
-		trail = append(trail, name)
+	var walk func(trail []string) []string
+	walk = func(trail []string) []string {
+		n, _ := parseName(trail[len(trail)-1])
 		for _, index := range n.after {
 			for _, next := range siblings(dir, index) {
-				if next == x.base {
-					return append(slices.Clone(trail), next)
+				if next == from && !done[next] {
+					return trail
 				}
-				if seen[next] {
+				if seen[next] || done[next] {
 					continue
 				}
 				seen[next] = true
-				if found := walk(next, trail); found != nil {
+				if found := walk(append(slices.Clip(trail), next)); found != nil {
 					return found
 				}
 			}
 		}
 		return nil
 	}
-	return walk(x.base, nil)
+	return walk([]string{from})
+}
+
+// fromFirst turns a loop so that its first name begins and ends it.
+func fromFirst(trail []string) []string {
+	if len(trail) == 0 {
+		return nil
+	}
+	i := slices.Index(trail, slices.Min(trail))
+	return slices.Concat(trail[i:], trail[:i+1])
 }

@@ -191,58 +191,48 @@ func (x *taskFacts) checkUserReview() {
 // generation is what the task currently asks for: of the active pair, else of
 // the newest archived one.
 func (d *Dialect) generation(x *taskFacts) spec.Generation {
+	newest := x.newest()
 	doc := x.plan
-	if doc == nil {
+	switch {
+	case doc != nil:
+	case x.review != nil && x.review.HasHead, x.review != nil && newest == nil:
 		doc = x.review
-	}
-	if doc == nil && x.done != nil {
+	case x.done != nil && x.review == nil:
 		doc = x.done
+	default:
+		doc = newest
 	}
-	if doc == nil {
-		for i := range x.logs {
-			if l := &x.logs[i]; l.kind == planLog && (doc == nil || l.k > doc.k) {
-				doc = l
-			}
-		}
-	}
-	g := spec.Generation{Tag: strings.ToUpper(x.base)}
-	if x.name.slug != "" {
-		g.Tag = strings.ToUpper(x.name.slug)
-	}
-	if doc == nil {
-		return g
-	}
-	if doc.HasHead {
+	g := spec.Generation{Tag: defaultTag(x.base)}
+	switch {
+	case doc == nil:
+	case doc.HasHead:
 		g.Plan = doc.Plan
 		if doc.Tag != "" {
 			g.Tag = doc.Tag
 		}
-		return g
-	}
-	if doc.kind == planLog || doc.kind == reviewLog {
+	case doc.kind == planLog:
 		g.Plan = doc.k
-		return g
-	}
-	// A dropped-in pair follows the rounds that stand in its folder.
-	for _, l := range x.logs {
-		if l.kind == planLog && l.k >= g.Plan {
-			g.Plan = l.k + 1
-		}
+	case newest != nil: // a dropped-in PLAN follows the rounds in its folder
+		g.Plan = newest.k + 1
 	}
 	return g
 }
 
-// dependsOn are the names of the tasks that must be complete first.
-func (d *Dialect) dependsOn(t spec.Tree, x *taskFacts) []string {
-	var out []string
-	for _, index := range x.name.after {
-		names := siblings(t.Dir(path.Join(d.Root, x.group)), index)
-		if len(names) == 0 {
-			out = append(out, x.group+"/"+index)
-		}
-		for _, n := range names {
-			out = append(out, x.group+"/"+n)
+// newest is the log of the last plan, nil for none.
+func (x *taskFacts) newest() *document {
+	var doc *document
+	for i := range x.logs {
+		if l := &x.logs[i]; l.kind == planLog && (doc == nil || l.k > doc.k) {
+			doc = l
 		}
 	}
-	return out
+	return doc
+}
+
+// defaultTag is the tag of a task whose PLAN names none.
+func defaultTag(base string) string {
+	if n, ok := parseName(base); ok {
+		base = n.slug
+	}
+	return strings.ToUpper(base)
 }

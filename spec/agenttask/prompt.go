@@ -29,7 +29,7 @@ func (d *Dialect) Prompt(g spec.Graph, i int, s spec.Step, try spec.Try, root st
 			p += noCollaboration + nextState
 		}
 		return p
-	case s.Role == spec.RoleReview && (try.Kind == spec.TryRecovery || x.stopped()):
+	case s.Role == spec.RoleReview && (try.Kind == spec.TryRecovery || x.stopped(g.Tasks[i].Generation.Plan)):
 		return "Continue the review for " + abs(x.dir) + "." + d.final() + noCollaboration + nextState
 	case s.Role == spec.RoleReview:
 		return "Read " + review + " and start the review." + d.final()
@@ -55,6 +55,6 @@ func (d *Dialect) final() string {
 }
 
 // stopped reports a review that was begun and not brought to its end.
-func (x *taskFacts) stopped() bool {
-	return x.plan == nil || x.review != nil && len(x.review.Verdicts) > 0
+func (x *taskFacts) stopped(plan int) bool {
+	return x.plan == nil || x.closing(plan) || x.review != nil && len(x.review.Verdicts) > 0
 }

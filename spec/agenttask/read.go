@@ -2,10 +2,9 @@ package agenttask
 
 import (
 	"bytes"
-	"fmt"
 	"path"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"drover/spec"
 	"drover/spec/markdown"
@@ -15,27 +14,55 @@ import (
 func (d *Dialect) Read(p string, text []byte) (spec.Facts, *spec.Problem) {
 	f := &facts{}
 	name := parseFile(path.Base(p))
-	if name.kind == ignoreFile {
+	switch name.kind {
+	case otherFile, misnamed:
+		return f, nil
+	case ignoreFile:
 		f.Managed = bytes.Contains(text, []byte(ignoreBegin)) && managed(text)
 		return f, nil
 	}
-	body, problem := f.head(p, text, name.kind)
+	doc := markdown.Parse(text)
+	h := headReader{facts: f, path: p, kind: name.kind, text: text, doc: doc}
+	body, problem := h.read()
 	if problem != nil {
 		return nil, problem
 	}
-	doc := markdown.Parse(text)
 	f.Title, f.Korean = doc.Title(), korean(text)
 	switch name.kind {
 	case planFile:
+		if problem := notText(p, text); problem != nil {
+			return nil, problem
+		}
 		f.plan(doc, body)
 	case reviewFile, reviewLog:
 		f.review(doc)
 	case userReviewFile:
-		f.userReview(doc)
+		f.userReview(doc, path.Dir(p))
 	case completeFile:
 		f.complete(doc)
 	}
 	return f, nil
+}
+
+// notText says where a PLAN holds what is no UTF-8 text. Files that agents
+// fill in are taken as they are: a command's output may hold anything.
+func notText(p string, text []byte) *spec.Problem {
+	at, why := bytes.IndexByte(text, 0), "holds a NUL byte"
+	if at < 0 {
+		if utf8.Valid(text) {
+			return nil
+		}
+		for at = 0; at < len(text); {
+			r, size := utf8.DecodeRune(text[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
+		why = "is not UTF-8"
+	}
+	line := 1 + bytes.Count(text[:at], []byte("\n"))
+	return &spec.Problem{File: p, Line: line, Code: string(spec.ContractError), Message: "the file " + why + "; save it as UTF-8 text"}
 }
 
 // korean reports whether a document is written in Korean.
@@ -48,138 +75,8 @@ func korean(text []byte) bool {
 	return false
 }
 
-// head reads the header: a comment on the first line, or frontmatter. It
-// returns the rest. A first line that is neither is no header: a dropped-in
-// file (DIALECTS 1.2).
-func (f *facts) head(p string, text []byte, kind fileKind) ([]byte, *spec.Problem) {
-	bad := func(line int, format string, args ...any) *spec.Problem {
-		return &spec.Problem{File: p, Line: line, Code: string(spec.ContractError), Message: fmt.Sprintf(format, args...)}
-	}
-	lines := markdown.Parse(text).Lines
-	if len(lines) == 0 {
-		return nil, nil
-	}
-	if first := lines[0].Raw; strings.HasPrefix(first, "<!--") && hasHeaderWord(first) {
-		if !f.comment(first) {
-			return nil, bad(1, "the header is not `<!-- task=GROUP/TASK plan=N tag=TAG -->`; mend the line or remove it")
-		}
-		for _, l := range lines[1:] {
-			if !l.Code && strings.HasPrefix(l.Raw, "<!--") && hasHeaderWord(l.Raw) && kind != planLog && kind != reviewLog {
-				return nil, bad(l.No, "a second header; keep one")
-			}
-		}
-		if h := markdown.FindHead(afterLine(text)); h.State == markdown.WholeHead && f.looksLikeHead(h, afterLine(text)) {
-			return nil, bad(2, "a second header, as frontmatter; keep one")
-		}
-		return afterLine(text), nil
-	}
-	h := markdown.FindHead(text)
-	switch h.State {
-	case markdown.NoHead:
-		return text, nil
-	case markdown.BrokenHead:
-		return nil, bad(h.Err.Line, "%s", h.Err.Message)
-	}
-	fields, err := h.Fields(text)
-	if err != nil {
-		return nil, bad(err.Line, "%s", err.Message)
-	}
-	f.HasHead = true
-	for _, field := range fields {
-		if msg := f.field(field, kind); msg != "" {
-			return nil, bad(field.Line, "%s", msg)
-		}
-	}
-	return text[h.Body:], nil
-}
-
-func (f *facts) looksLikeHead(h markdown.Head, text []byte) bool {
-	fields, err := h.Fields(text)
-	if err != nil {
-		return false
-	}
-	for _, field := range fields {
-		if field.Key == "task" || field.Key == "plan" || field.Key == "tag" {
-			return true
-		}
-	}
-	return false
-}
-
-func afterLine(text []byte) []byte {
-	if i := bytes.IndexByte(text, '\n'); i >= 0 {
-		return text[i+1:]
-	}
-	return nil
-}
-
-func hasHeaderWord(line string) bool {
-	for _, w := range [...]string{"task=", "plan=", "tag="} {
-		if strings.Contains(line, w) {
-			return true
-		}
-	}
-	return false
-}
-
-// comment reads `<!-- task=… plan=… tag=… -->`.
-func (f *facts) comment(line string) bool {
-	inner, ok := strings.CutPrefix(strings.TrimRight(line, " \t"), "<!-- ")
-	if ok {
-		inner, ok = strings.CutSuffix(inner, " -->")
-	}
-	words := strings.Split(inner, " ")
-	if !ok || len(words) != 3 {
-		return false
-	}
-	values := [3]string{}
-	for i, key := range [...]string{"task=", "plan=", "tag="} {
-		if values[i], ok = strings.CutPrefix(words[i], key); !ok || values[i] == "" {
-			return false
-		}
-	}
-	n, err := strconv.Atoi(values[1])
-	if err != nil || !digits(values[1]) {
-		return false
-	}
-	f.HasHead, f.Task, f.Plan, f.Tag = true, values[0], n, values[2]
-	return true
-}
-
-// field takes one key of the frontmatter; the answer is what is wrong with it.
-func (f *facts) field(field markdown.Field, kind fileKind) string {
-	value := field.Value.Value
-	switch field.Key {
-	case "task":
-		f.Task = value
-	case "tag":
-		f.Tag = value
-	case "plan":
-		n, err := strconv.Atoi(value)
-		if err != nil || !digits(value) {
-			return fmt.Sprintf("plan wants a number from 0, not %q", value)
-		}
-		f.Plan = n
-	case "status":
-		if kind != planFile {
-			return "only a PLAN has a status"
-		}
-		if value != "ready" && value != "hold" {
-			return fmt.Sprintf("status wants ready or hold, not %q", value)
-		}
-		f.Status = value
-	default:
-		known := []string{"task", "plan", "tag", "status"}
-		if near := markdown.Nearest(field.Key, known); near != "" {
-			return fmt.Sprintf("unknown key %s, did you mean %s?", field.Key, near)
-		}
-		return fmt.Sprintf("unknown key %s; a task file has %s", field.Key, strings.Join(known, ", "))
-	}
-	return ""
-}
-
-// plan reads a PLAN's body.
-func (f *facts) plan(doc *markdown.Doc, body []byte) {
+// plan reads a PLAN, whose body begins on a line.
+func (f *facts) plan(doc *markdown.Doc, body int) {
 	for _, s := range doc.Sections(markdown.Titles("checklist")...) {
 		for _, it := range s.Items() {
 			f.Items = append(f.Items, it.Text)
@@ -192,17 +89,29 @@ func (f *facts) plan(doc *markdown.Doc, body []byte) {
 			}
 		}
 	}
+	f.Unfilled = unfilled(doc, body)
+}
+
+// unfilled reports a body that says nothing, or still holds a placeholder of
+// the template. Other texts in double braces are somebody's own.
+func unfilled(doc *markdown.Doc, body int) bool {
 	empty := true
-	inBody := markdown.Parse(body)
-	for _, l := range inBody.Lines {
-		if !l.Code && strings.Contains(l.Text, "{{") && strings.Contains(l.Text, "}}") {
-			f.Unfilled = true
+	for _, l := range doc.Lines {
+		text := strings.TrimSpace(l.Text)
+		if l.No < body || text == "" || l.Level > 0 {
+			continue
 		}
-		if strings.TrimSpace(l.Text) != "" && l.Level != 1 {
-			empty = false
+		empty = false
+		if l.Code || !strings.Contains(text, "{{") {
+			continue
+		}
+		for _, p := range placeholders() {
+			if strings.Contains(text, p) {
+				return true
+			}
 		}
 	}
-	f.Unfilled = f.Unfilled || empty
+	return empty
 }
 
 func firstNonEmpty(a, b string) string {

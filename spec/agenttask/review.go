@@ -1,6 +1,7 @@
 package agenttask
 
 import (
+	"path"
 	"strings"
 
 	"drover/spec/markdown"
@@ -149,17 +150,17 @@ func userReviewLabels() [6][2]string {
 }
 
 // userReview reads a USER_REVIEW: which labels are missing or say nothing.
-func (f *facts) userReview(doc *markdown.Doc) {
+func (f *facts) userReview(doc *markdown.Doc, dir string) {
 	values, lines, open := userFields(doc)
 	for i, label := range userReviewLabels() {
-		v := values[i]
+		v := strings.Trim(values[i], "` ")
 		switch {
 		case v == "" || v == "없음" || v == "미정" || strings.EqualFold(v, "none") || strings.EqualFold(v, "tbd"),
 			i == 0 && v != "USER_REVIEW", i == 1 && v != "milestone-lock":
 			f.Missing = append(f.Missing, label[0])
 		}
 	}
-	f.Target = target(values[2])
+	f.Target = target(values[2], dir)
 	f.Open, f.Line = open, lines[4]
 	if f.Target == "" && values[2] != "" {
 		f.Missing = append(f.Missing, userReviewLabels()[2][0])
@@ -218,16 +219,20 @@ func userLabel(s string) (i int, value string, ok bool) {
 	return 0, "", false
 }
 
-// target is the path that a link or a quoted word names.
-func target(s string) string {
-	if q := markdown.Quoted(s); q != "" {
-		s = q
-	} else if _, link, ok := strings.Cut(s, "]("); ok {
+// target is the milestone that a link or a quoted word names, "" for anything
+// else. A link may be relative to the file's own folder.
+func target(s, dir string) string {
+	if _, link, ok := strings.Cut(s, "]("); ok {
 		s, _, _ = strings.Cut(link, ")")
+	} else if q := markdown.Quoted(s); q != "" {
+		s = q
 	}
-	s = cleanPath(strings.TrimSpace(s))
-	rest, ok := strings.CutPrefix(s, "agent-roadmap/")
-	if !ok || !strings.HasSuffix(s, ".md") || !(strings.HasPrefix(rest, "milestones/") || strings.Contains(rest, "/milestones/")) {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "../") {
+		s = path.Join(dir, s)
+	}
+	s = cleanPath(s)
+	if !strings.HasPrefix(s, "agent-roadmap/") || !strings.HasSuffix(s, ".md") || path.Base(path.Dir(s)) != "milestones" || path.Base(s) == ".md" {
 		return ""
 	}
 	return s

@@ -22,7 +22,7 @@ func (d *Dialect) Stage(t spec.Tree, g spec.Graph, i int, w spec.World) spec.Sta
 	s := spec.Stage{Archives: d.baseline(t, x, w)}
 	if done, why := d.complete(t, x, rec, w); done {
 		s.State = spec.StateComplete
-		s.Before = d.archive(x, w.Now)
+		s.Before = d.archive(t, x, w.Now)
 		return s
 	} else if why != nil {
 		s.State, s.Reason = spec.StateBlocked, *why
@@ -33,7 +33,7 @@ func (d *Dialect) Stage(t spec.Tree, g spec.Graph, i int, w spec.World) spec.Sta
 		s.State, s.Reason = spec.StateBlocked, *x.wrong
 	case x.busy:
 		s.State, s.Reason = spec.StateWaiting, spec.Reason{Code: spec.InfraWait, Detail: "a file of it is being written"}
-	case selfReviewed(x, rec):
+	case selfReviewed(x, task.Generation, rec):
 		s.State, s.Reason = spec.StateBlocked, spec.Reason{
 			Code: spec.ContractError, File: x.verdictFile(),
 			Detail: "a verdict or complete.log is there, but no review of this plan was started: a worker does not review itself",
@@ -74,11 +74,10 @@ func (d *Dialect) sameName(t spec.Tree, x *taskFacts) []string {
 // is not.
 func (d *Dialect) complete(t spec.Tree, x *taskFacts, rec *spec.Record, w spec.World) (bool, *spec.Reason) {
 	if !x.gone {
-		if x.done == nil || x.plan != nil || x.review != nil || x.wrong != nil {
+		if x.done == nil || x.plan != nil || x.review != nil || x.wrong != nil || x.busy {
 			return false, nil
 		}
-		_, ok := passed(t, x.dir, x.fullName())
-		return ok && reviewed(rec), nil
+		return passed(t, x.dir, x.fullName()) && reviewed(rec), nil
 	}
 	if d.seenComplete(x, rec, w) {
 		return true, nil
@@ -89,7 +88,7 @@ func (d *Dialect) complete(t spec.Tree, x *taskFacts, rec *spec.Record, w spec.W
 	}
 	var fresh []string
 	for _, dir := range d.sameName(t, x) {
-		if _, ok := passed(t, dir, x.fullName()); ok && !slices.Contains(before, dir) {
+		if passed(t, dir, x.fullName()) && !slices.Contains(before, dir) {
 			fresh = append(fresh, dir)
 		}
 	}
@@ -136,9 +135,13 @@ func reviewed(rec *spec.Record) bool {
 	return ok
 }
 
-// selfReviewed reports a verdict or completion that no review has given.
-func selfReviewed(x *taskFacts, rec *spec.Record) bool {
-	return !reviewed(rec) && (x.done != nil || x.review != nil && len(x.review.Verdicts) > 0)
+// selfReviewed reports a verdict or completion of this plan that no review has
+// given.
+func selfReviewed(x *taskFacts, gen spec.Generation, rec *spec.Record) bool {
+	if reviewed(rec) {
+		return false
+	}
+	return x.done != nil && x.done.Plan == gen.Plan || x.review != nil && len(x.review.Verdicts) > 0
 }
 
 func (x *taskFacts) verdictFile() string {
@@ -172,54 +175,97 @@ func (d *Dialect) userReview(t spec.Tree, x *taskFacts) spec.Reason {
 
 // step is what a task that may go on runs next.
 func (d *Dialect) step(t spec.Tree, x *taskFacts, task spec.Task, rec *spec.Record, w spec.World, s *spec.Stage) {
-	s.State = spec.StateReady
-	var stages map[spec.Role]spec.StageRecord
-	if rec != nil {
-		stages = rec.Stages
-	}
-	if x.plan == nil && x.review == nil {
-		d.leftover(t, x, task, rec, w, s)
+	if why := x.leftover(task.Generation, rec); why != nil {
+		s.State, s.Reason = spec.StateBlocked, *why
 		return
 	}
-	if x.plan == nil || rec.Ran() && stages[spec.RoleWorker].Done || !rec.Ran() && x.review != nil && x.review.Synced {
-		if worker := d.worker(x); rec.Ran() && x.plan != nil && len(worker) > 0 && worker[0].Selfcheck && !stages[spec.RoleSelfcheck].Done && stages[spec.RoleWorker].Done {
-			s.Step = d.stepOf(x, task, spec.RoleSelfcheck, worker[:1])
-		} else if d.finalize(x, rec, w.Now, s) {
-			return
-		} else {
-			s.Step = d.stepOf(x, task, spec.RoleReview, d.Review)
-			s.Before = append(s.Before, d.ignoreBlock(t)...)
-		}
-	} else {
-		s.Step = d.stepOf(x, task, spec.RoleWorker, d.worker(x))
+	if d.finalize(x, task.Generation, rec, w.Now, s) {
+		return
 	}
-	if x.plan != nil && x.review == nil {
+	s.State = spec.StateReady
+	role, ladder := d.role(x, task.Generation, rec)
+	s.Step = d.stepOf(x, task, role, ladder)
+	if state, why := d.waits(t, x, w); !why.Zero() {
+		s.State, s.Reason = state, why
+		return
+	}
+	if x.plan != nil && x.review == nil && !x.closing(task.Generation.Plan) {
 		s.Before = append(s.Before, d.stub(x, task))
 	}
-	if state, why := d.waits(t, x); !why.Zero() {
-		s.State, s.Reason, s.Before = state, why, nil
-		return
+	if role == spec.RoleReview {
+		s.Step.Before = d.signature(t, x)
+		s.Before = append(s.Before, d.ignoreBlock(t)...)
 	}
-	s.Step.Before = d.signature(t, x)
 }
 
-// leftover is a folder without an active pair: a review that stopped half way
-// goes on (seed 003, finalization recovery), anything else needs a person.
-func (d *Dialect) leftover(t spec.Tree, x *taskFacts, task spec.Task, rec *spec.Record, w spec.World, s *spec.Stage) {
-	if _, ok := recStage(rec, spec.RoleReview); ok && len(x.logs) > 0 {
-		if d.finalize(x, rec, w.Now, s) {
-			return
+// role is the step that a task stands at, and its ladder: worker, for routes
+// that ask for it one selfcheck by the same model, review. What drover never
+// ran goes to review once the last implementation item is checked or a verdict
+// is there (seed 003).
+func (d *Dialect) role(x *taskFacts, gen spec.Generation, rec *spec.Record) (spec.Role, spec.Ladder) {
+	worker, ran := recStage(rec, spec.RoleWorker)
+	selfcheck, _ := recStage(rec, spec.RoleSelfcheck)
+	_, reviewing := recStage(rec, spec.RoleReview)
+	ladder := d.worker(x)
+	switch {
+	case x.plan == nil || reviewing:
+	case ran && worker.Done:
+		if rung := min(worker.Rung, len(ladder)-1); rung >= 0 && ladder[rung].Selfcheck && !selfcheck.Done {
+			return spec.RoleSelfcheck, ladder[rung : rung+1]
 		}
-		s.Step = d.stepOf(x, task, spec.RoleReview, d.Review)
-		s.Step.Before = d.signature(t, x)
-		return
+	case !ran && x.closing(gen.Plan), !ran && x.review != nil && (x.review.Synced || len(x.review.Verdicts) > 0):
+	default:
+		return spec.RoleWorker, ladder
 	}
-	s.State = spec.StateBlocked
-	s.Reason = spec.Reason{
-		Code: spec.ContractError, File: x.dir,
-		Detail: "holds neither a PLAN nor a verified complete.log",
-		Resume: "write a PLAN, or move the folder away",
+	return spec.RoleReview, d.Review
+}
+
+// closing reports a review that has begun to archive a plan: its review is
+// among the logs and no other stands in its place.
+func (x *taskFacts) closing(plan int) bool {
+	return x.review == nil && x.log(reviewLog, plan) != nil
+}
+
+func (x *taskFacts) log(kind fileKind, k int) *document {
+	for i := range x.logs {
+		if x.logs[i].kind == kind && x.logs[i].k == k {
+			return &x.logs[i]
+		}
 	}
+	return nil
+}
+
+// leftover is why a folder without a PLAN cannot go on. A review that stopped
+// half way can, with the archived log of its plan (seed 003, finalization
+// recovery).
+func (x *taskFacts) leftover(gen spec.Generation, rec *spec.Record) *spec.Reason {
+	if x.plan != nil {
+		return nil
+	}
+	why := &spec.Reason{Code: spec.ContractError, File: x.dir, Resume: "write a PLAN, or move the folder away"}
+	_, reviewing := recStage(rec, spec.RoleReview)
+	archived := x.log(planLog, gen.Plan)
+	switch {
+	case x.done != nil && x.review == nil:
+		why.File = x.done.path
+		why.Detail = "complete.log is not the header of this task and verdict=PASS"
+	case archived == nil && x.review != nil:
+		why.File = x.review.path
+		why.Detail = fmt.Sprintf("there is no PLAN, and no log of plan %d among the files", gen.Plan)
+	case archived != nil && x.review != nil && !sameGeneration(archived, x.review):
+		why.File = x.review.path
+		why.Detail = fmt.Sprintf("there is no PLAN, and %s is of another task, plan or tag", path.Base(archived.path))
+	case archived == nil || x.review == nil && !reviewing && x.log(reviewLog, gen.Plan) == nil:
+		why.Detail = "holds neither a PLAN nor a verified complete.log"
+	default:
+		return nil
+	}
+	return why
+}
+
+// sameGeneration compares the headers of two documents, where both have one.
+func sameGeneration(a, b *document) bool {
+	return !a.HasHead || !b.HasHead || a.Task == b.Task && a.Plan == b.Plan && a.Tag == b.Tag
 }
 
 func recStage(rec *spec.Record, role spec.Role) (spec.StageRecord, bool) {
@@ -284,17 +330,15 @@ func (x *taskFacts) reviewPath(task spec.Task) string {
 	switch {
 	case x.review != nil:
 		return x.review.path
-	case x.plan != nil:
+	case x.plan != nil && !x.closing(task.Generation.Plan):
 		return path.Join(x.dir, "CODE_REVIEW"+x.plan.slot()+".md")
 	}
 	return x.logPath(reviewLog, task.Generation.Plan)
 }
 
 func (x *taskFacts) logPath(kind fileKind, k int) string {
-	for _, l := range x.logs {
-		if l.kind == kind && l.k == k {
-			return l.path
-		}
+	if l := x.log(kind, k); l != nil {
+		return l.path
 	}
 	return x.dir
 }

@@ -122,20 +122,3 @@ func (d *Dialect) reviewerNote(x *taskFacts, gen spec.Generation, lang string) s
 func (d *Dialect) archivePattern(x *taskFacts) string {
 	return path.Join(d.Root, "archive/<YYYY>/<MM>", x.fullName())
 }
-
-// NewTask is a held PLAN with placeholders, for a person to fill in.
-func NewTask(task, lang string) string {
-	base := path.Base(task)
-	tag := strings.ToUpper(base)
-	if n, ok := parseName(base); ok {
-		tag = strings.ToUpper(n.slug)
-	}
-	h := func(section string) string { return "## " + markdown.TitleIn(section, lang) + "\n" }
-	goal, item, file, check := "{{what shall be true when this is done}}", "{{one step}}", "| File | Item |\n|---|---|\n| `{{path/to/file}}` | 1 |\n", "- `{{a command that proves it}}`\n"
-	if lang == "ko" {
-		goal, item, file, check = "{{끝났을 때 참이어야 할 것}}", "{{한 단계}}", "| 파일 | 항목 |\n|---|---|\n| `{{path/to/file}}` | 1 |\n", "- `{{증명하는 명령}}`\n"
-	}
-	return "---\ntask: " + task + "\nplan: 0\ntag: " + tag + "\nstatus: hold\n---\n# " + base + "\n\n" +
-		h("goal") + goal + "\n\n" + h("checklist") + "- [ ] 1. " + item + "\n- [ ] " + syncItem(lang) + "\n\n" +
-		h("files") + file + "\n" + h("verification") + check
-}
