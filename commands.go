@@ -23,6 +23,8 @@ func commands(app *App) []*cobra.Command {
 		inGroup("decide", later("merge MASTER-NNN", "bring a finished MASTER to its base branch", "issues")),
 		inGroup("look", statusCommand(app)),
 		inGroup("look", explainCommand(app)),
+		inGroup("look", logsCommand(app)),
+		inGroup("look", historyCommand(app)),
 		inGroup("look", validateCommand(app)),
 		inGroup("look", later("report", "what happened, what needs a person, at what cost", "reports")),
 		inGroup("write", initCommand(app)),
@@ -95,6 +97,9 @@ func (a *App) root() *cobra.Command {
 	flags.BoolVar(&a.NoInput, "no-input", false, "ask nothing")
 	flags.StringVar(&a.Language, "language", "", "of the screen: ko or en")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if word := a.firstWord(); c == root && word != "" && !strings.HasPrefix(word, "-") {
+			return unknownCommand(root, word) // its flags are not ours to judge
+		}
 		return usageError("%v; see: %s --help", err, c.CommandPath())
 	})
 	root.AddGroup(groups()...)
@@ -123,6 +128,14 @@ func (a *App) checkFlags(c *cobra.Command) error {
 		}
 	}
 	return nil
+}
+
+// firstWord is the first argument, "" for none.
+func (a *App) firstWord() string {
+	if len(a.Argv) < 2 {
+		return ""
+	}
+	return a.Argv[1]
 }
 
 func unknownCommand(root *cobra.Command, word string) error {
@@ -155,8 +168,10 @@ func (a *App) execute(ctx context.Context) int {
 		fmt.Fprintln(a.Err, e.message)
 	default:
 		fmt.Fprintln(a.Err, "drover: "+e.message)
-		for _, n := range e.near {
-			fmt.Fprintln(a.Err, "  "+n)
+		if strings.HasSuffix(e.message, ":") { // it announces a list
+			for _, n := range e.near {
+				fmt.Fprintln(a.Err, "  "+n)
+			}
 		}
 	}
 	return e.exit

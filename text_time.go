@@ -22,8 +22,13 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// took is how long something took, to the second: 2m11s.
-func took(d time.Duration) string { return d.Round(time.Second).String() }
+// took is how long something took: 2m11s, 340ms.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
 
 // clock is a time of day, with its date when that is another day than now's.
 func clock(t, now time.Time) string {
