@@ -212,23 +212,11 @@ func (e *engine) finished(known []spec.Row, want func(spec.TaskID) bool) []spec.
 func summarize(d spec.StatusDoc) spec.Summary {
 	s := spec.Summary{Problems: len(d.Problems)}
 	for _, r := range d.Tasks {
-		switch r.State {
-		case spec.StateComplete:
-			s.Complete++
-		case spec.StateRunning:
-			s.Running++
-		case spec.StateReady:
-			s.Ready++
-		case spec.StateWaiting:
-			s.Waiting++
-		case spec.StateBlocked:
-			s.Blocked++
-		case spec.StateHeld:
-			s.Held++
+		code := spec.Code("")
+		if r.Reason != nil {
+			code = r.Reason.Code
 		}
-		if r.NeedsPerson {
-			s.NeedsPerson++
-		}
+		s.Count(r.State, code, r.NextAt != nil)
 	}
 	return s
 }

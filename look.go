@@ -60,7 +60,7 @@ func statusCommand(a *App) *cobra.Command {
 			return err
 		}
 		if exitCode {
-			return exitWith(outcome(doc))
+			return exitWith(outcome(doc.Summary))
 		}
 		return nil
 	}

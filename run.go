@@ -264,40 +264,32 @@ func (a *App) conclude(e *engine, s *screen, mode reconcile.Mode, selects func(s
 	if got != nil {
 		return &signalError{signal: got}
 	}
-	doc, err := e.doc(selects)
-	if err != nil {
-		return err
-	}
-	if mode == reconcile.Drain {
-		s.report(doc, e, a.Now().Sub(began))
-	} else if len(doc.Tasks) == 0 && len(doc.Problems) == 0 {
+	sum, next := e.Tally(selects)
+	if sum == (spec.Summary{}) {
 		a.Warn("there are no tasks below %s; write one with: drover new task GROUP/01_name", a.Settings.AgentTask.Root)
+	}
+	if mode == reconcile.Drain || a.JSON || s.output == "json" {
+		doc, err := e.doc(selects)
+		if err != nil {
+			return err
+		}
+		s.report(doc, e, a.Now().Sub(began))
 	} else if mode == reconcile.Once {
-		s.summary(doc)
+		s.summary(sum, next)
 	}
 	if timedOut {
 		return exitWith(exitGoesOn)
 	}
-	return exitWith(outcome(doc))
+	return exitWith(outcome(sum))
 }
 
-// outcome is the exit code that a status document stands for (COMMANDS 2):
-// 3 while something goes on by itself, 2 when a person is needed, else 0.
-func outcome(d spec.StatusDoc) int {
-	goesOn, left := false, len(d.Problems) > 0
-	for _, r := range d.Tasks {
-		switch {
-		case r.State == spec.StateRunning || r.State == spec.StateReady,
-			r.State == spec.StateWaiting && (r.NextAt != nil || r.Reason != nil && r.Reason.Code == spec.LimitFull):
-			goesOn = true
-		case r.State != spec.StateComplete:
-			left = true
-		}
-	}
+// outcome is the exit code that a summary stands for (COMMANDS 2): 3 while
+// something goes on by itself, 2 when a person is needed, else 0.
+func outcome(s spec.Summary) int {
 	switch {
-	case goesOn:
+	case s.GoesOn > 0:
 		return exitGoesOn
-	case left:
+	case s.Left():
 		return exitPerson
 	}
 	return exitDone

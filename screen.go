@@ -74,33 +74,18 @@ func (s *screen) report(doc spec.StatusDoc, e *engine, took time.Duration) {
 }
 
 // summary is the end of one pass: one line.
-func (s *screen) summary(doc spec.StatusDoc) {
-	if s.app.JSON || s.output == "json" {
-		_ = writeJSON(s.app.Out, doc)
-		return
-	}
+func (s *screen) summary(sum spec.Summary, next time.Time) {
 	if s.app.Quiet {
 		return
 	}
-	sum := doc.Summary
 	line := fmt.Sprintf("complete %d · running %d · waiting %d · blocked %d · held %d", sum.Complete, sum.Running, sum.Waiting, sum.Blocked, sum.Held)
 	if sum.Problems > 0 {
 		line += fmt.Sprintf(" · problems %d (see: drover validate)", sum.Problems)
 	}
-	if next := nextLook(doc); !next.IsZero() {
+	if !next.IsZero() {
 		line += " · next look " + next.Local().Format(time.TimeOnly)
 	}
 	fmt.Fprintln(s.app.Out, line)
-}
-
-func nextLook(doc spec.StatusDoc) time.Time {
-	var next time.Time
-	for _, r := range doc.Tasks {
-		if r.NextAt != nil && (next.IsZero() || r.NextAt.Before(next)) {
-			next = *r.NextAt
-		}
-	}
-	return next
 }
 
 func writeStatus(w io.Writer, a *App, doc spec.StatusDoc, all bool) {

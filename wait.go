@@ -69,7 +69,7 @@ func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) 
 		if err != nil {
 			return doc, 0, err
 		}
-		code := outcome(doc)
+		code := outcome(doc.Summary)
 		states := statesOf(doc)
 		if first == "" {
 			first = states

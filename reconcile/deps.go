@@ -7,14 +7,23 @@ import (
 )
 
 // deps remembers which paths each reader asked of the tree, so that a changed
-// path says what must be computed again: cost follows what changed.
+// path says what must be computed again: cost follows what changed. What was
+// asked is only put in order when somebody wants to know: a single pass over
+// many tasks never does.
 type deps struct {
+	fresh    []asking
 	pathID   map[string]uint32
 	paths    []string
 	readerID map[reader]uint32
 	readers  []reader
 	users    [][]uint32 // by path: the readers that asked for it
 	asks     [][]uint32 // by reader: the paths it asked for
+}
+
+// asking is what one reader asked for, not yet put in order.
+type asking struct {
+	r     reader
+	paths []string
 }
 
 // reader is a unit, or a branch whose list of units was asked for.
@@ -30,15 +39,27 @@ func newDeps() *deps {
 // record returns a tree that notes what r asks. done puts it in place of what
 // r asked before.
 func (d *deps) record(t spec.Tree, r reader) (tree spec.Tree, done func()) {
-	id, ok := d.readerID[r]
-	if !ok {
-		id = uint32(len(d.readers))
-		d.readerID[r] = id
-		d.readers = append(d.readers, r)
-		d.asks = append(d.asks, nil)
+	rec := &recorder{Tree: t, asked: make([]string, 0, 8)}
+	return rec, func() { d.fresh = append(d.fresh, asking{r, rec.asked}) }
+}
+
+// order takes in what was noted since the last time.
+func (d *deps) order() {
+	for _, a := range d.fresh {
+		id, ok := d.readerID[a.r]
+		if !ok {
+			id = uint32(len(d.readers))
+			d.readerID[a.r] = id
+			d.readers = append(d.readers, a.r)
+			d.asks = append(d.asks, nil)
+		}
+		asked := make([]uint32, len(a.paths))
+		for i, p := range a.paths {
+			asked[i] = d.path(p)
+		}
+		d.replace(id, asked)
 	}
-	rec := &recorder{Tree: t, deps: d}
-	return rec, func() { d.replace(id, rec.asked) }
+	d.fresh = nil
 }
 
 func (d *deps) replace(r uint32, asked []uint32) {
@@ -70,6 +91,10 @@ func (d *deps) path(p string) uint32 {
 // touched are the readers that asked for any of the paths.
 func (d *deps) touched(paths []string) map[reader]struct{} {
 	out := map[reader]struct{}{}
+	if len(paths) == 0 {
+		return out
+	}
+	d.order()
 	for _, p := range paths {
 		id, ok := d.pathID[p]
 		if !ok {
@@ -84,6 +109,7 @@ func (d *deps) touched(paths []string) map[reader]struct{} {
 
 // asked are the paths that r asked for.
 func (d *deps) asked(r reader) []string {
+	d.order()
 	id, ok := d.readerID[r]
 	if !ok {
 		return nil
@@ -98,13 +124,29 @@ func (d *deps) asked(r reader) []string {
 // recorder is a Tree that notes what it is asked.
 type recorder struct {
 	spec.Tree
-	deps  *deps
-	asked []uint32
+	asked []string
+	known map[string]struct{} // the same, once there are many
 }
 
+// few is how many paths are looked through one by one.
+const few = 16
+
 func (t *recorder) note(p string) {
-	if id := t.deps.path(p); !slices.Contains(t.asked, id) {
-		t.asked = append(t.asked, id)
+	if t.known != nil {
+		if _, ok := t.known[p]; !ok {
+			t.known[p] = struct{}{}
+			t.asked = append(t.asked, p)
+		}
+		return
+	}
+	if slices.Contains(t.asked, p) {
+		return
+	}
+	if t.asked = append(t.asked, p); len(t.asked) == few {
+		t.known = make(map[string]struct{}, 2*few)
+		for _, p := range t.asked {
+			t.known[p] = struct{}{}
+		}
 	}
 }
 

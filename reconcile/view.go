@@ -32,6 +32,32 @@ func (l *Loop) View() ([]*spec.TaskDecision, []spec.Problem) {
 	return tasks, slices.Compact(problems)
 }
 
+// Tally counts the tasks that want accepts, without a row for each.
+func (l *Loop) Tally(want func(spec.TaskID) bool) (sum spec.Summary, next time.Time) {
+	for _, st := range l.units {
+		for i := range st.tasks {
+			td := &st.tasks[i]
+			if want == nil || want(td.Task.ID) {
+				sum.Count(td.State, td.Reason.Code, !td.Look.IsZero())
+				next = earlier(next, td.Look)
+			}
+		}
+		sum.Problems += len(st.problems)
+	}
+	for _, ps := range l.problems {
+		sum.Problems += len(ps)
+	}
+	for _, g := range l.Memory.Groups {
+		for name, state := range g.Tasks {
+			id := spec.TaskID{Dialect: g.Dialect, Name: name}
+			if state == string(spec.StateComplete) && l.task(id) == nil && (want == nil || want(id)) {
+				sum.Complete++
+			}
+		}
+	}
+	return sum, next
+}
+
 // Row is one task's row of a status document.
 func (l *Loop) Row(td *spec.TaskDecision) spec.Row {
 	id := td.Task.ID

@@ -67,4 +67,37 @@ type Summary struct {
 	Held        int `json:"held"`
 	NeedsPerson int `json:"needs_person"`
 	Problems    int `json:"problems"`
+	// GoesOn counts those that go on without anybody doing anything.
+	GoesOn int `json:"-"`
+}
+
+// Count takes one task in. timed: it waits for a time that is known.
+func (s *Summary) Count(state State, code Code, timed bool) {
+	switch state {
+	case StateComplete:
+		s.Complete++
+	case StateRunning:
+		s.Running++
+		s.GoesOn++
+	case StateReady:
+		s.Ready++
+		s.GoesOn++
+	case StateWaiting:
+		s.Waiting++
+		if timed || code == LimitFull {
+			s.GoesOn++
+		}
+	case StateBlocked:
+		s.Blocked++
+	case StateHeld:
+		s.Held++
+	}
+	if NeedsPerson(state, code) {
+		s.NeedsPerson++
+	}
+}
+
+// Left reports whether anything is neither complete nor goes on by itself.
+func (s Summary) Left() bool {
+	return s.Problems > 0 || s.Running+s.Ready+s.Waiting+s.Blocked+s.Held > s.GoesOn
 }
