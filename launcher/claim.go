@@ -203,7 +203,7 @@ func (l *Launcher) fill(st *spec.Start) error {
 	loc.Effort = or(loc.Effort, st.Try.Route.Effort)
 	loc.Role = spec.Role(or(string(loc.Role), string(st.Step.Role)))
 	loc.Workspace = or(loc.Workspace, l.Workspace)
-	loc.Cwd = l.absolute(or(loc.Cwd, st.Step.Dir))
+	loc.Cwd = l.absolute(or(or(loc.Cwd, st.Step.Dir), "."))
 	loc.Prompt = filepath.Join(dir, rundir.Prompt)
 	loc.StreamLog = filepath.Join(dir, rundir.Stream)
 	loc.StderrLog = filepath.Join(dir, rundir.Stderr)

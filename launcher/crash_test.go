@@ -203,15 +203,14 @@ func TestStrangersLive(t *testing.T) {
 	if err := rundir.Write(nil, r.Dir, rundir.Shim, id); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := os.OpenFile(filepath.Join(r.Dir, rundir.Alive), os.O_RDWR, 0)
+	if err := os.Remove(filepath.Join(r.Dir, rundir.Alive)); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := rundir.TakeLock(nil, r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	hold := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &hold); err != nil {
-		t.Fatal(err)
-	}
 	if err := b.Stop(b.ctx, name, "person"); err != nil {
 		t.Fatal(err)
 	}
@@ -280,6 +279,32 @@ func TestDamagedFiles(t *testing.T) {
 				t.Errorf("state %v, damage %v", r.State, r.Damage)
 			}
 		})
+	}
+}
+
+// An attempt whose lock cannot be asked for blocks its own task and no other.
+func TestUnreadableLock(t *testing.T) {
+	b := newBench(t)
+	for i := range 2 {
+		b.start(attemptName(i), "echo RESULT ok")
+		b.over(attemptName(i))
+	}
+	alive := filepath.Join(b.dir(attemptName(0)), rundir.Alive)
+	if err := errors.Join(os.Remove(alive), os.Symlink(alive, alive)); err != nil {
+		t.Fatal(err)
+	}
+	after := openBench(t, b.root)
+	if r, _ := after.see(attemptName(0)); r.State != spec.RunOrphaned || r.Damage == nil {
+		t.Errorf("state %v, damage %v", r.State, r.Damage)
+	}
+	if err := after.Sweep(after.ctx, attemptName(0)); err == nil {
+		t.Error("it was swept")
+	}
+	if r, _ := after.see(attemptName(1)); r.State != spec.RunEnded {
+		t.Errorf("the other: %v", r.State)
+	}
+	if err := os.Remove(alive); err != nil {
+		t.Fatal(err)
 	}
 }
 

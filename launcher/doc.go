@@ -13,6 +13,10 @@
 // apart by four facts (the boot, the lock, the files, the processes) and one
 // table, meaning; there is no other state and no guess.
 //
+// A drover that stays keeps one spare shim: a process that has loaded and waits
+// at a socket. It gets the lock inside a message, which holds it on the way as a
+// process does, and is an ordinary shim from there on.
+//
 // The lock is taken before the claim and handed on inside one open file, so
 // there is no instant at which a claimed attempt looks free while somebody is
 // about to run it.

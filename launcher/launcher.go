@@ -46,6 +46,9 @@ type Options struct {
 	// ReadOnly: somebody else owns the workspace. Observe changes nothing, and
 	// the methods that do are not to be called.
 	ReadOnly bool
+	// Spare keeps one shim started ahead, for a drover that stays: it saves a
+	// start the time in which a process loads.
+	Spare bool
 }
 
 // Launcher implements what the loop needs of attempts. Its methods may be
@@ -59,6 +62,7 @@ type Launcher struct {
 
 	mu      sync.Mutex
 	claimed map[string]*os.File // attempt → its locked alive, until Launch
+	spare   *spare              // nil when there is none
 	making  map[string]bool     // .new-* folders of claims under way
 	runs    memory
 }
@@ -125,6 +129,10 @@ func (l *Launcher) Close() error {
 	err := l.watcher.close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.spare != nil {
+		l.spare.dismiss()
+		l.spare = nil
+	}
 	for name, lock := range l.claimed {
 		err = errors.Join(err, lock.Close())
 		delete(l.claimed, name)
@@ -155,11 +163,6 @@ func (l *Launcher) Launch(ctx context.Context, attempt string) error {
 
 func (l *Launcher) launch(attempt string, lock *os.File) error {
 	dir := l.dir(attempt)
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
 	beat, err := os.OpenFile(heartbeat(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -168,8 +171,7 @@ func (l *Launcher) launch(attempt string, lock *os.File) error {
 	if err := l.Seam.Pass(spec.OpStart, attempt); err != nil {
 		return err
 	}
-	p, err := startShim(l.Exe, []string{shim.Name, dir}, withoutMarks(l.Env),
-		[]uintptr{null.Fd(), beat.Fd(), beat.Fd(), lock.Fd(), l.watcher.bell()})
+	p, err := l.shimFor(dir, lock, beat)
 	if err != nil {
 		return err
 	}
@@ -184,4 +186,39 @@ func (l *Launcher) launch(attempt string, lock *os.File) error {
 		return err
 	}
 	return nil
+}
+
+// shimFor gives an attempt its shim: the spare one, or a new process.
+func (l *Launcher) shimFor(dir string, lock, beat *os.File) (process, error) {
+	l.mu.Lock()
+	s := l.spare
+	l.spare = nil
+	l.mu.Unlock()
+	if s != nil {
+		if s.take(dir, lock, beat) == nil {
+			return s.process, nil
+		}
+		s.dismiss() // somebody ended it; nothing was handed over
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return process{}, err
+	}
+	defer null.Close()
+	return startShim(l.Exe, []string{shim.Name, dir}, withoutMarks(l.Env),
+		[]uintptr{null.Fd(), beat.Fd(), beat.Fd(), lock.Fd(), l.watcher.bell()})
+}
+
+// keepSpare makes sure that a spare shim waits. Without one a start is slower,
+// so an error costs nothing else.
+func (l *Launcher) keepSpare() {
+	if !l.Spare || l.ReadOnly || l.spare != nil {
+		return
+	}
+	if l.Seam.Pass(spec.OpStart, shim.Spare) != nil {
+		return
+	}
+	if s, err := newSpare(l.Exe, withoutMarks(l.Env), l.watcher.bell()); err == nil {
+		l.spare = s
+	}
 }

@@ -130,7 +130,7 @@ func (e *entry) readExit(dir string) {
 }
 
 func problem(dir, name string, err error) *spec.Problem {
-	message := fmt.Sprintf("%s cannot be read (%v); the attempt counts as lost; drover forget or retry its task", name, err)
+	message := fmt.Sprintf("%s of a run cannot be read: %v; what it would tell of the attempt is lost", name, err)
 	return &spec.Problem{File: filepath.Join(dir, name), Code: string(spec.Lost), Message: message}
 }
 
@@ -156,6 +156,12 @@ func (e *entry) progress() {
 // before.
 func (e *entry) conclude() (changed bool) {
 	state := meaning(e.facts)
+	if e.err != nil {
+		// Nobody can say whether it lives, so nothing may start beside it. To
+		// sweep it will fail with the same error, which blocks its task alone.
+		state = spec.RunOrphaned
+		e.damage = problem(e.run.Dir, rundir.Alive, e.err)
+	}
 	changed = e.newer || state != e.run.State
 	e.run.State, e.run.Damage = state, e.damage
 	e.run.Exit, e.run.Result = spec.Exit{}, spec.Result{}

@@ -37,17 +37,18 @@ func (l *Launcher) Observe(ctx context.Context) ([]spec.Run, error) {
 	if err := l.search(live); err != nil {
 		return nil, fmt.Errorf("observe runs: %w", err)
 	}
-	blind := time.Duration(0)
+	blind, starting := time.Duration(0), false
 	for _, e := range live {
-		if e.err != nil {
-			return nil, fmt.Errorf("observe %s: %w", e.name(), e.err)
-		}
 		l.runs.changed = e.conclude() || l.runs.changed
+		starting = starting || e.run.State.Live() && e.run.Locator.AgentPID == 0
 		if wait := l.follow(e); wait > 0 && (blind == 0 || wait < blind) {
 			blind = wait
 		}
 	}
 	l.watcher.lookEvery(blind)
+	if !starting {
+		l.keepSpare() // it would load beside the one that somebody waits for
+	}
 	return l.runs.sorted(), ctx.Err()
 }
 
@@ -123,11 +124,7 @@ func (l *Launcher) look(e *entry) {
 	dir := e.run.Dir
 	e.err, e.facts = nil, facts{held: true}
 	if !e.watched {
-		e.facts.held, e.err = rundir.Held(dir)
-		if errors.Is(e.err, fs.ErrNotExist) {
-			e.facts.held, e.err = false, nil
-		}
-		if e.err != nil {
+		if e.facts.held, e.err = rundir.Held(dir); e.err != nil {
 			return
 		}
 	}
@@ -179,7 +176,7 @@ func target(run spec.Run, shim rundir.ShimID) proc.Target {
 func (l *Launcher) follow(e *entry) time.Duration {
 	const starting, foreign = 50 * time.Millisecond, time.Second
 	name := e.name()
-	if e.watched || !e.facts.held || l.claimed[name] != nil {
+	if e.watched || e.err != nil || !e.facts.held || l.claimed[name] != nil {
 		return 0
 	}
 	if !e.facts.shim {

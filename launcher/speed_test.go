@@ -14,22 +14,34 @@ import (
 )
 
 // From the decision to the agent's process, the durable claim included. The
-// target is 15 ms.
+// target is 15 ms. With a spare is how a drover that stays works.
 func BenchmarkClaimToExec(b *testing.B) {
-	w := newBench(b)
-	var times []time.Duration
-	n := 0
-	for b.Loop() {
-		name := attemptName(n)
-		n++
-		begin := time.Now()
-		w.start(name, "echo RESULT ok")
-		r := w.over(name)
-		times = append(times, r.Locator.StartedAt.Sub(begin))
+	for name, spare := range map[string]bool{"cold": false, "spare": true} {
+		b.Run(name, func(b *testing.B) {
+			w := newBench(b, func(o *Options) { o.Spare = spare })
+			if err := w.Warm(); err != nil {
+				b.Fatal(err)
+			}
+			var times []time.Duration
+			for b.Loop() {
+				name := attemptName(len(times))
+				b.StopTimer()
+				w.see(name)
+				rest := time.NewTimer(50 * time.Millisecond) // saves do not come back to back
+				<-rest.C
+				b.StartTimer()
+				begin := time.Now()
+				w.start(name, "echo RESULT ok")
+				b.StopTimer()
+				r := w.over(name)
+				b.StartTimer()
+				times = append(times, r.Locator.StartedAt.Sub(begin))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "median-ms")
+			b.ReportMetric(float64(times[len(times)*9/10].Microseconds())/1000, "p90-ms")
+		})
 	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "median-ms")
-	b.ReportMetric(float64(times[len(times)*9/10].Microseconds())/1000, "p90-ms")
 }
 
 // A hundred claims in one pass, per claim.

@@ -107,6 +107,8 @@ func (w *watcher) add(attempt string, p process) error {
 	defer w.mu.Unlock()
 	w.shims[int32(p.fd)] = watched{p, attempt}
 	if err := w.poll(p.fd); err != nil {
+		delete(w.shims, int32(p.fd))
+		unix.Close(p.fd)
 		return fmt.Errorf("watch shim: %w", err)
 	}
 	return nil

@@ -74,8 +74,11 @@ func (s *shim) findSession(id string) {
 	if id == "" || id == s.loc.SessionID && s.loc.SessionPath != "" {
 		return
 	}
-	s.loc.SessionID = id
-	s.loc.SessionPath = s.cli.SessionFile(id, s.loc.Cwd, environ(os.Environ(), s.loc.Env))
+	path := s.cli.SessionFile(id, s.loc.Cwd, environ(os.Environ(), s.loc.Env))
+	if path == "" && id == s.loc.SessionID {
+		return
+	}
+	s.loc.SessionID, s.loc.SessionPath = id, path
 	s.unsaved = true
 }
 

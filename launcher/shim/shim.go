@@ -18,6 +18,7 @@ package shim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,6 +26,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,6 +40,10 @@ import (
 
 // Name is the shim's argv[0], followed by the run directory.
 const Name = "drover-shim"
+
+// Spare stands in place of the run directory for a shim that was started ahead
+// and will be told.
+const Spare = "spare"
 
 // Invoked reports whether this process was started as a shim.
 func Invoked(args []string) bool { return len(args) == 2 && args[0] == Name }
@@ -79,11 +85,32 @@ func Main(ctx context.Context, o Options, args []string) int {
 	unix.CloseOnExec(rundir.BellFD)
 	closeInherited()
 	s := &shim{Options: o, dir: args[1]}
-	if err := s.run(ctx); err != nil {
+	term, chld := catch()
+	if s.dir == Spare {
+		_ = json.Unmarshal([]byte("{}"), &s.loc) // builds the decoder ahead
+		dir, err := awaitAttempt()
+		if err != nil {
+			return 0 // drover is gone, or has no use for it
+		}
+		s.dir = dir
+	}
+	if err := s.run(ctx, term, chld); err != nil {
 		s.say(err.Error())
 		return 1
 	}
 	return 0
+}
+
+// catch takes the two signals that mean something. The others are caught and
+// forgotten, whatever drover ignored, so that the agent, whose handlers exec
+// resets, starts with the defaults.
+func catch() (term, chld <-chan os.Signal) {
+	t, c := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(t, unix.SIGTERM)
+	signal.Notify(c, unix.SIGCHLD)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT,
+		unix.SIGPIPE, unix.SIGALRM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+	return t, c
 }
 
 // closeInherited closes what the process that started drover left open for
@@ -109,16 +136,7 @@ func closeInherited() {
 
 // run is the whole life of a shim. An error means that the attempt could not
 // be recorded.
-func (s *shim) run(ctx context.Context) error {
-	// From here on every signal but KILL and STOP is caught, so that the agent,
-	// whose handlers exec resets, starts with the defaults whatever drover ignored.
-	term := make(chan os.Signal, 1)
-	signal.Notify(term, unix.SIGTERM)
-	chld := make(chan os.Signal, 1)
-	signal.Notify(chld, unix.SIGCHLD)
-	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT,
-		unix.SIGPIPE, unix.SIGALRM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
-
+func (s *shim) run(ctx context.Context, term, chld <-chan os.Signal) error {
 	if err := rundir.Read(s.dir, rundir.Locator, &s.loc); err != nil {
 		return fmt.Errorf("run %s: %w", filepath.Base(s.dir), err)
 	}
@@ -131,13 +149,12 @@ func (s *shim) run(ctx context.Context) error {
 	if err := s.start(); err != nil {
 		return s.record(end{cause: startFailure(err), at: s.Now()})
 	}
-	settle()
 	s.watch(ctx, term, chld)
 	return s.record(s.finish(chld))
 }
 
-// settle makes the process small for the long wait. Before the agent's start
-// it would only delay that.
+// settle makes the process small for the long wait. It takes milliseconds that
+// the start of the agent, or an agent that ends at once, need not pay.
 func settle() {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(25)
@@ -160,13 +177,16 @@ func (s *shim) introduce() error {
 	return rundir.Publish(s.Seam, s.dir, rundir.Shim, b)
 }
 
-// stopWanted reads the file stop.
+// stopWanted reads the file stop. One that names nobody was made by hand.
 func (s *shim) stopWanted() (by string, wanted bool) {
 	b, err := os.ReadFile(filepath.Join(s.dir, rundir.Stop))
 	if err != nil {
 		return "", false
 	}
-	return string(b), true
+	if by = strings.TrimSpace(string(b)); by == "" {
+		by = "person"
+	}
+	return by, true
 }
 
 // ring tells drover, if it still lives, to look at this attempt.

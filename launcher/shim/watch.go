@@ -38,13 +38,14 @@ type cause struct {
 
 // How often the shim looks by itself. Logs that grow fast are looked at often,
 // so that the disk takes the cap and a little more; a silent agent costs one
-// look every two seconds.
+// look a second.
 const (
 	pollFirst   = 50 * time.Millisecond
-	pollLast    = 2 * time.Second
+	pollLast    = time.Second
 	pollFast    = 10 * time.Millisecond
 	pollControl = 100 * time.Millisecond // a review is followed as it writes
 	pulse       = time.Minute
+	settleAfter = 200 * time.Millisecond
 )
 
 // watch returns when the agent is over or has to end; s.cause says why.
@@ -52,7 +53,7 @@ func (s *shim) watch(ctx context.Context, term, chld <-chan os.Signal) {
 	poll := pollFirst
 	timer := time.NewTimer(poll)
 	defer timer.Stop()
-	pulsed := s.Now()
+	pulsed, settleAt := s.Now(), s.Now().Add(settleAfter)
 	for s.cause.kind == causeNone {
 		select {
 		case <-chld:
@@ -69,6 +70,10 @@ func (s *shim) watch(ctx context.Context, term, chld <-chan os.Signal) {
 		case <-timer.C:
 		}
 		now := s.Now()
+		if !settleAt.IsZero() && now.After(settleAt) {
+			settle()
+			settleAt = time.Time{}
+		}
 		if now.Sub(pulsed) >= pulse {
 			pulsed = now
 			s.say(fmt.Sprintf("agent %d runs, stream %d bytes", s.child.pid, s.logs.stream.size))

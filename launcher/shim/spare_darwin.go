@@ -1,0 +1,6 @@
+package shim
+
+import "errors"
+
+// awaitAttempt: there are no spare shims on this system.
+func awaitAttempt() (dir string, err error) { return "", errors.ErrUnsupported }
