@@ -58,12 +58,41 @@ func (d *Dialect) Branches(t spec.Tree) []string {
 			out = append(out, e.Name)
 		}
 	}
+	if len(d.strays(t)) > 0 {
+		out = append(out, noGroup)
+	}
 	return out
 }
+
+// noGroup is the branch of what lies beside the groups.
+const noGroup = "."
+
+// strays are files beside the groups that somebody meant to be tasks.
+func (d *Dialect) strays(t spec.Tree) []spec.Problem {
+	var out []spec.Problem
+	for _, e := range t.Dir(d.Root) {
+		p := spec.Problem{File: path.Join(d.Root, e.Name), Code: string(spec.ContractError)}
+		switch kind := parseFile(e.Name).kind; {
+		case e.Kind == spec.KindOther && !junk(e.Name):
+			p.Message = notAFolder
+		case e.Kind == spec.KindFile && (kind == planFile || kind == misnamed):
+			p.Message = fmt.Sprintf("a PLAN stands in %s/<group>/<task>/ or %s/<group>/; move it there", d.Root, d.Root)
+		default:
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+const notAFolder = "leads out of the workspace or nowhere; a task is a folder of its own, not a link"
 
 // Units implements spec.Dialect: task folders, or the group itself where the
 // pair stands directly in it.
 func (d *Dialect) Units(t spec.Tree, group string) []spec.Unit {
+	if group == noGroup {
+		return nil
+	}
 	dir := path.Join(d.Root, group)
 	var out []spec.Unit
 	for _, e := range t.Dir(dir) {
@@ -93,6 +122,9 @@ func isTask(dir []spec.Entry) bool {
 // Problems implements spec.Dialect: folders that hold a PLAN but whose names
 // break the grammar.
 func (d *Dialect) Problems(t spec.Tree, group string) []spec.Problem {
+	if group == noGroup {
+		return d.strays(t)
+	}
 	dir := path.Join(d.Root, group)
 	var out []spec.Problem
 	for _, e := range t.Dir(dir) {
@@ -106,7 +138,7 @@ func (d *Dialect) Problems(t spec.Tree, group string) []spec.Problem {
 		if e.Kind == spec.KindOther {
 			out = append(out, spec.Problem{
 				File: p, Code: string(spec.ContractError),
-				Message: "leads out of the workspace or nowhere; a task is a folder of its own, not a link",
+				Message: notAFolder,
 			})
 			continue
 		}

@@ -32,7 +32,7 @@ type facts struct {
 	// Of a USER_REVIEW: the labels that are missing or say nothing.
 	Target string
 	Open   int // undecided items
-	Line   int // of the undecided items
+	Line   int // of the undecided items; of a PLAN's placeholder
 
 	// Of .gitignore: the managed block's lines. Managed: it has one.
 	Managed bool

@@ -184,7 +184,7 @@ func (x *taskFacts) checkUserReview() {
 	case x.plan != nil || x.review != nil:
 		x.fault(x.user.path, 0, "stands beside an active PLAN or CODE_REVIEW; a task waits for a person or runs, not both")
 	case len(x.user.Missing) > 0:
-		x.fault(x.user.path, 0, "says nothing under: "+strings.Join(x.user.Missing, ", "))
+		x.fault(x.user.path, 0, "is not whole; wanted, and not 없음 or 미정: "+strings.Join(x.user.Missing, ", "))
 	}
 }
 

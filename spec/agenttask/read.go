@@ -89,12 +89,12 @@ func (f *facts) plan(doc *markdown.Doc, body int) {
 			}
 		}
 	}
-	f.Unfilled = unfilled(doc, body)
+	f.Unfilled, f.Line = unfilled(doc, body)
 }
 
-// unfilled reports a body that says nothing, or still holds a placeholder of
-// the template. Other texts in double braces are somebody's own.
-func unfilled(doc *markdown.Doc, body int) bool {
+// unfilled reports a body that says nothing, or the line that still holds a
+// placeholder of the template. Other texts in double braces are somebody's own.
+func unfilled(doc *markdown.Doc, body int) (yes bool, line int) {
 	empty := true
 	for _, l := range doc.Lines {
 		text := strings.TrimSpace(l.Text)
@@ -107,11 +107,11 @@ func unfilled(doc *markdown.Doc, body int) bool {
 		}
 		for _, p := range placeholders() {
 			if strings.Contains(text, p) {
-				return true
+				return true, l.No
 			}
 		}
 	}
-	return empty
+	return empty, 0
 }
 
 func firstNonEmpty(a, b string) string {

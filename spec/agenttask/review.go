@@ -149,22 +149,30 @@ func userReviewLabels() [6][2]string {
 	}
 }
 
-// userReview reads a USER_REVIEW: which labels are missing or say nothing.
+// userReview reads a USER_REVIEW: what is missing, or says nothing.
 func (f *facts) userReview(doc *markdown.Doc, dir string) {
 	values, lines, open := userFields(doc)
+	f.Target = target(values[2], dir)
+	f.Open, f.Line = open, lines[4]
 	for i, label := range userReviewLabels() {
 		v := strings.Trim(values[i], "` ")
 		switch {
-		case v == "" || v == "없음" || v == "미정" || strings.EqualFold(v, "none") || strings.EqualFold(v, "tbd"),
-			i == 0 && v != "USER_REVIEW", i == 1 && v != "milestone-lock":
+		case i == 0 && v != "USER_REVIEW":
+			f.Missing = append(f.Missing, label[0]+": USER_REVIEW")
+		case i == 1 && v != "milestone-lock":
+			f.Missing = append(f.Missing, label[0]+": milestone-lock")
+		case i == 2 && f.Target == "":
+			f.Missing = append(f.Missing, label[0]+": agent-roadmap/**/milestones/*.md")
+		case undecided(v):
 			f.Missing = append(f.Missing, label[0])
 		}
 	}
-	f.Target = target(values[2], dir)
-	f.Open, f.Line = open, lines[4]
-	if f.Target == "" && values[2] != "" {
-		f.Missing = append(f.Missing, userReviewLabels()[2][0])
-	}
+}
+
+// undecided reports a value that stands for none (seed 003: 없음, 미정).
+func undecided(v string) bool {
+	v = strings.TrimRight(v, ".")
+	return v == "" || v == "없음" || v == "미정" || strings.EqualFold(v, "none") || strings.EqualFold(v, "tbd")
 }
 
 // userFields finds each label's value: on its line, or in the list below it.

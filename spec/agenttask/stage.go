@@ -45,12 +45,19 @@ func (d *Dialect) Stage(t spec.Tree, g spec.Graph, i int, w spec.World) spec.Sta
 		s.State, s.Reason = spec.StateHeld, spec.Reason{Code: spec.Held, Detail: path.Base(x.plan.path) + " says status: hold", File: x.plan.path}
 	case x.plan != nil && x.plan.Unfilled:
 		s.State, s.Reason = spec.StateWaiting, spec.Reason{
-			Code: spec.Unfilled, Detail: "the PLAN's body is empty or has {{placeholders}}", File: x.plan.path,
+			Code: spec.Unfilled, Detail: unfilledWords(x.plan), File: x.plan.path, Line: x.plan.Line,
 		}
 	default:
 		d.step(t, x, task, rec, w, &s)
 	}
 	return s
+}
+
+func unfilledWords(plan *document) string {
+	if plan.Line > 0 {
+		return fmt.Sprintf("line %d of %s is still a {{placeholder}}", plan.Line, path.Base(plan.path))
+	}
+	return path.Base(plan.path) + " says nothing yet"
 }
 
 // baseline are the same-named archives, when the memory does not know the task.

@@ -24,7 +24,8 @@ func (n *need) open(name, where string) {
 
 // predecessor looks for the one complete.log of an index: in active siblings,
 // then in the archive. An active folder beats an archive of its name (seed
-// 003, dependencies).
+// 003, dependencies), and keeps waiting what an older archive of the same
+// number would let go: a start cannot be taken back.
 func (d *Dialect) predecessor(t spec.Tree, x *taskFacts, index string, w spec.World) need {
 	n := need{index: index}
 	group := path.Join(d.Root, x.group)
@@ -100,7 +101,7 @@ func (d *Dialect) waits(t spec.Tree, x *taskFacts, w spec.World) (spec.State, sp
 				Looked: n.looked, Resume: "leave one of them",
 			}
 		}
-		if n.done == 0 {
+		if n.done == 0 || len(n.active) > 0 {
 			d.addTo(&reason, t, x, n, w)
 		}
 	}
@@ -128,7 +129,9 @@ func (d *Dialect) addTo(r *spec.Reason, t spec.Tree, x *taskFacts, n need, w spe
 		code, text = spec.PredecessorBlocked, fmt.Sprintf("%s waits for %s, which is blocked", n.index, root)
 	case len(names) == 0:
 		names = []string{x.group + "/" + n.index}
-		code, text = spec.UnknownPredecessor, n.index+" is in no folder of the group and in no archive"
+		code, text = spec.UnknownPredecessor, n.index+" has no complete.log, and the group has no such task"
+	case n.done > 0:
+		text = n.index + " is active again beside its archive"
 	}
 	if r.Code == "" || weight(code) > weight(r.Code) {
 		r.Code = code

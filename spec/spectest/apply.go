@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"drover/spec"
@@ -27,6 +28,8 @@ func Apply(files map[string]string, c spec.Change) (map[string]string, error) {
 		}
 	case spec.MoveFile:
 		return out, move(out, c)
+	case spec.DeriveFile:
+		return out, derive(out, c)
 	case spec.ArchiveFolder:
 		archive(out, c)
 	case spec.ManagedBlock:
@@ -67,6 +70,18 @@ func move(files map[string]string, c spec.MoveFile) error {
 	return nil
 }
 
+func derive(files map[string]string, c spec.DeriveFile) error {
+	if _, ok := files[c.To]; ok {
+		return nil
+	}
+	text, ok := files[c.From]
+	if !ok {
+		return fmt.Errorf("make %s: %s is not there", c.To, c.From)
+	}
+	files[c.To] = string(c.Make([]byte(text)))
+	return nil
+}
+
 func archive(files map[string]string, c spec.ArchiveFolder) {
 	if !hasFolder(files, c.From) {
 		return
@@ -75,13 +90,16 @@ func archive(files map[string]string, c spec.ArchiveFolder) {
 	for n := 1; hasFolder(files, to); n++ {
 		to = fmt.Sprintf("%s_%d", c.To, n)
 	}
-	for _, p := range sortedKeys(files) {
+	for _, p := range Paths(files) {
 		if rest, ok := strings.CutPrefix(p, c.From+"/"); ok {
 			files[path.Join(to, rest)] = files[p]
 			delete(files, p)
 		}
 	}
 }
+
+// Paths are the paths of a workspace's files in order.
+func Paths(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
 
 func hasFolder(files map[string]string, dir string) bool {
 	for p := range files {
