@@ -175,8 +175,10 @@ func (l *Launcher) settle(claims []claim) {
 		}
 		if c.err == nil {
 			l.claimed[name] = c.lock
-			l.runs.add(spec.Run{Dir: l.dir(name), State: spec.RunStarting, Locator: c.start.Locator,
-				Progress: c.start.Locator.ClaimedAt})
+			l.runs.add(spec.Run{
+				Dir: l.dir(name), State: spec.RunStarting, Locator: c.start.Locator,
+				Progress: c.start.Locator.ClaimedAt,
+			})
 			continue
 		}
 		if c.lock != nil {

@@ -36,8 +36,10 @@ func TestAttemptFromClaimToEnd(t *testing.T) {
 	if got := strings.Fields(b.file("fds")); len(got) > 4 {
 		t.Errorf("the agent inherited descriptors: %v", got)
 	}
-	for _, mark := range []string{"DROVER_TASK=group/task", "DROVER_ROLE=worker", "DROVER_ATTEMPT=" + name,
-		"DROVER_RUN_DIR=" + r.Dir, "DROVER_DOC=" + b.root + "/task/PLAN.md"} {
+	for _, mark := range []string{
+		"DROVER_TASK=group/task", "DROVER_ROLE=worker", "DROVER_ATTEMPT=" + name,
+		"DROVER_RUN_DIR=" + r.Dir, "DROVER_DOC=" + b.root + "/task/PLAN.md",
+	} {
 		if !strings.Contains("\n"+b.file("env"), "\n"+mark+"\n") {
 			t.Errorf("the agent lacks %s", mark)
 		}

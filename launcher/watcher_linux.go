@@ -66,8 +66,10 @@ type watched struct {
 }
 
 func newWatcher(ended func(attempt string), rang func()) (_ *watcher, err error) {
-	w := &watcher{ended: ended, rang: rang, epoll: -1, wake: -1, bellIn: -1, bellTo: -1,
-		shims: map[int32]watched{}, done: make(chan struct{})}
+	w := &watcher{
+		ended: ended, rang: rang, epoll: -1, wake: -1, bellIn: -1, bellTo: -1,
+		shims: map[int32]watched{}, done: make(chan struct{}),
+	}
 	defer func() {
 		if err != nil {
 			w.closeFDs()

@@ -24,7 +24,8 @@ func (c *collector) Finish(agent.End) (o agent.Outcome) { return o }
 func newLogs(t interface {
 	TempDir() string
 	Fatal(...any)
-}, logCap int64) (*logs, *os.File) {
+}, logCap int64,
+) (*logs, *os.File) {
 	dir := t.TempDir()
 	loc := spec.Locator{StreamLog: filepath.Join(dir, "s"), StderrLog: filepath.Join(dir, "e"), Limits: spec.ShimLimits{LogCap: logCap}}
 	w, err := os.OpenFile(loc.StreamLog, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
