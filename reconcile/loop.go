@@ -90,9 +90,26 @@ func New(o Options) *Loop {
 	}
 }
 
-// look brings what is known up to date with the disk: the tree, the lists of
-// units, the runs. It marks what must be decided again.
+// look brings what is known up to date with the disk: the runs, the tree, the
+// lists of units. It marks what must be decided again. The attempts come
+// first: files are read after the end of an attempt is known, so that it is
+// never judged by what they said before it.
 func (l *Loop) look(ctx context.Context, hints []string) error {
+	over, err := l.observe(ctx)
+	if err != nil {
+		return err
+	}
+	if l.mine != nil {
+		maps.Copy(l.mine, over)
+	}
+	if err := l.read(ctx, hints); err != nil || hints == nil {
+		return err
+	}
+	return l.reread(ctx, sortedUnits(over))
+}
+
+// read takes a new snapshot and marks whose files changed.
+func (l *Loop) read(ctx context.Context, hints []string) error {
 	tree, changed, err := l.Files.Snapshot(ctx, hints)
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
@@ -100,16 +117,45 @@ func (l *Loop) look(ctx context.Context, hints []string) error {
 	l.tree = tree
 	if !l.entered {
 		l.list(nil)
-	} else {
-		touched := l.deps.touched(changed)
-		l.list(touched)
-		for r := range touched {
-			if !r.branch {
-				l.mark(r.unit)
-			}
+		return nil
+	}
+	touched := l.deps.touched(changed)
+	l.list(touched)
+	for r := range touched {
+		if !r.branch {
+			l.mark(r.unit)
 		}
 	}
-	return l.observe(ctx)
+	return nil
+}
+
+// reread verifies every path that the units' decisions rest on: what an agent
+// did to its own task is read at once, whether or not the watcher has told of
+// it. What a document says may lead to further paths, so it is repeated until
+// no new one is asked for.
+func (l *Loop) reread(ctx context.Context, units []spec.Unit) error {
+	verified := map[string]bool{}
+	for {
+		var paths []string
+		for _, u := range units {
+			for _, p := range l.deps.asked(reader{unit: u}) {
+				if !verified[p] {
+					verified[p] = true
+					paths = append(paths, p)
+				}
+			}
+		}
+		if len(paths) == 0 {
+			return nil
+		}
+		if err := l.read(ctx, paths); err != nil {
+			return err
+		}
+		w := l.world()
+		for _, u := range units {
+			l.weigh(u, w)
+		}
+	}
 }
 
 // mark notes that a unit's files changed. Between scans only the task that
@@ -212,20 +258,26 @@ func (l *Loop) recall() {
 	}
 }
 
-// observe reads the attempts and marks the tasks whose attempts changed.
-func (l *Loop) observe(ctx context.Context) error {
+// observe reads the attempts and marks the tasks whose attempts changed. It
+// returns the units with an attempt that is over since the last time.
+func (l *Loop) observe(ctx context.Context) (over map[spec.Unit]struct{}, err error) {
 	runs, err := l.Launcher.Observe(ctx)
 	if err != nil {
-		return fmt.Errorf("observe attempts: %w", err)
+		return nil, fmt.Errorf("observe attempts: %w", err)
 	}
 	now := map[spec.TaskID][]spec.Run{}
 	for _, r := range runs {
 		id := spec.TaskID{Dialect: r.Locator.Dialect, Name: r.Locator.Task}
 		now[id] = append(now[id], r)
 	}
+	over = map[spec.Unit]struct{}{}
 	for id, rs := range now {
-		if !sameRuns(rs, l.runs[id]) {
-			l.touchTask(id, rs[0].Locator.Unit)
+		if sameRuns(rs, l.runs[id]) {
+			continue
+		}
+		u := l.touchTask(id, rs[0].Locator.Unit)
+		if !rs[len(rs)-1].State.Live() {
+			over[u] = struct{}{}
 		}
 	}
 	for id, rs := range l.runs {
@@ -238,15 +290,16 @@ func (l *Loop) observe(ctx context.Context) error {
 	if freed || !l.entered {
 		l.wakeQueue()
 	}
-	return nil
+	return over, nil
 }
 
-func (l *Loop) touchTask(id spec.TaskID, unit string) {
+func (l *Loop) touchTask(id spec.TaskID, unit string) spec.Unit {
 	u, ok := l.taskUnit[id]
 	if !ok {
 		u = spec.Unit{Dialect: id.Dialect, Key: unit}
 	}
 	l.dirty[u] = struct{}{}
+	return u
 }
 
 func sameRuns(a, b []spec.Run) bool {

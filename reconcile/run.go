@@ -36,112 +36,62 @@ const (
 )
 
 // Run reconciles until the mode is satisfied or ctx ends. Agents go on after
-// it either way.
+// it either way. A pass that has begun is brought to its end: what it did is
+// recorded.
 func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
-	if err := l.pass(ctx, nil, nil); err != nil {
+	whole := context.WithoutCancel(ctx)
+	if err := l.pass(whole, nil, nil); err != nil {
 		return err
 	}
 	if mode == Once {
-		return l.Close(ctx)
+		return l.Close(whole)
 	}
 	var held Hint // file changes since the last scan (drain)
 	beat := time.NewTicker(max(w.Tick, time.Second))
 	defer beat.Stop()
-	for !l.ending && (mode == Watch || !l.Drained()) {
-		timer := l.alarm()
-		var err error
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return l.Close(context.WithoutCancel(ctx))
-		case h := <-w.Hints:
-			if mode == Drain {
-				held = held.add(h)
-				err = l.pass(ctx, []string{}, l.none())
-			} else {
-				err = l.pass(ctx, h.paths(), nil)
-			}
-		case <-w.Ended:
-			held.All = held.All || w.Blind
-			err = l.ended(ctx, mode, &held)
-		case <-timer.C:
-			err = l.pass(ctx, []string{}, l.none())
-		case <-beat.C:
-			if l.Running() > 0 && w.Beat != nil {
-				w.Beat()
-			}
+	for ctx.Err() == nil && !l.ending && (mode == Watch || !l.Drained()) {
+		done := l.done
+		if err := l.turn(ctx, mode, w, beat.C, &held); err != nil {
+			return err
 		}
-		timer.Stop()
-		if err != nil {
+		if mode == Watch || l.done == done {
+			continue
+		}
+		h := held
+		held = Hint{}
+		if err := l.pass(whole, h.paths(), nil); err != nil {
 			return err
 		}
 	}
-	return l.Close(ctx)
+	return l.Close(whole)
 }
 
-// ended reads the tasks again whose attempts changed, and only them; a
-// complete task makes it a scan.
-func (l *Loop) ended(ctx context.Context, mode Mode, held *Hint) error {
-	mine := l.none()
-	if mode == Watch {
-		mine = nil
-	}
-	if err := l.observe(ctx); err != nil {
-		return err
-	}
-	units := sortedUnits(l.dirty)
-	for _, u := range units {
-		if mine != nil {
-			mine[u] = struct{}{}
-		}
-	}
-	if err := l.reread(ctx, units, mine); err != nil {
-		return err
-	}
-	done := l.done
-	if err := l.pass(ctx, []string{}, mine); err != nil {
-		return err
-	}
-	if mode == Watch || l.done == done {
+// turn waits for something to happen and reconciles what it concerns. While
+// draining, changed files wait for the next scan; an attempt that is over
+// concerns its own task (seed 003, scanning).
+func (l *Loop) turn(ctx context.Context, mode Mode, w Wake, beat <-chan time.Time, held *Hint) error {
+	timer := l.alarm()
+	defer timer.Stop()
+	hints := Hint{Paths: []string{}}
+	select {
+	case <-ctx.Done():
 		return nil
+	case <-beat:
+		if l.Running() > 0 && w.Beat != nil {
+			w.Beat()
+		}
+		return nil
+	case hints = <-w.Hints:
+	case <-w.Ended:
+		held.All = held.All || w.Blind
+	case <-timer.C:
 	}
-	h := *held
-	*held = Hint{}
-	return l.pass(ctx, h.paths(), nil)
-}
-
-// reread verifies every path that the units' decisions rest on: what an agent
-// did to its own task is read at once, whether or not the watcher has told of
-// it. What a document says may lead to further paths, so it is repeated until
-// no new one is asked for.
-func (l *Loop) reread(ctx context.Context, units []spec.Unit, mine map[spec.Unit]struct{}) error {
-	l.mine = mine
-	verified := map[string]bool{}
-	for {
-		var paths []string
-		for _, u := range units {
-			for _, p := range l.deps.asked(reader{unit: u}) {
-				if !verified[p] {
-					verified[p] = true
-					paths = append(paths, p)
-				}
-			}
-		}
-		if len(paths) == 0 {
-			return nil
-		}
-		if err := l.look(ctx, paths); err != nil {
-			return err
-		}
-		w := l.world()
-		for _, u := range units {
-			l.weigh(u, w)
-			l.dirty[u] = struct{}{}
-		}
+	if mode == Watch {
+		return l.pass(context.WithoutCancel(ctx), hints.paths(), nil)
 	}
+	*held = held.add(hints)
+	return l.pass(context.WithoutCancel(ctx), []string{}, map[spec.Unit]struct{}{})
 }
-
-func (l *Loop) none() map[spec.Unit]struct{} { return map[spec.Unit]struct{}{} }
 
 func (h Hint) add(o Hint) Hint {
 	return Hint{Paths: append(h.Paths, o.Paths...), All: h.All || o.All}
