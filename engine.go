@@ -45,6 +45,7 @@ type engineOptions struct {
 	tell     func(reconcile.Notice)
 	selects  func(spec.TaskID) bool
 	probe    bool
+	stays    bool // it goes on after one pass: what saves time later is worth some now
 }
 
 // dialects are the ways to write tasks, in the order in which they are asked.
@@ -82,7 +83,7 @@ func (a *App) engine(ctx context.Context, o engineOptions) (*engine, error) {
 	if e.edits, err = fsstate.NewEdits(a.State, disk, a.Zone); err != nil {
 		return nil, errors.Join(err, e.files.Close())
 	}
-	if e.launcher, err = launcher.New(a.launcherOptions(exe, o.readOnly)); err != nil {
+	if e.launcher, err = launcher.New(a.launcherOptions(exe, o)); err != nil {
 		return nil, errors.Join(err, e.edits.Close(), e.files.Close())
 	}
 	e.Loop = reconcile.New(reconcile.Options{
@@ -115,10 +116,10 @@ func fingerprint(exe string, more ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-func (a *App) launcherOptions(exe string, readOnly bool) launcher.Options {
+func (a *App) launcherOptions(exe string, o engineOptions) launcher.Options {
 	return launcher.Options{
 		RunsDir: filepath.Join(a.State.Path, "runs"), Workspace: a.State.Root, Agents: a.agents(exe),
-		Seam: a.Seam, Now: a.Now, Env: a.Environ, ReadOnly: readOnly,
+		Seam: a.Seam, Now: a.Now, Env: a.Environ, ReadOnly: o.readOnly, Spare: o.stays,
 	}
 }
 

@@ -37,18 +37,25 @@ func hidden(ctx context.Context, argv, environ []string, stdout, stderr io.Write
 	return 0, false
 }
 
-// shimAgents are the programs as the workspace's settings start them. Settings
-// that cannot be read any more leave the programs that drover knows: an agent
-// that runs is read to its end whatever a person has written meanwhile.
+// shimAgents are the programs that drover knows, and where one is not among
+// them, those of the workspace's settings: a shim reads these only then, since
+// they are most of what it would hold in memory.
 func shimAgents(runDir string, environ []string) shim.Lookup {
 	exe, _ := os.Executable() // only the script agent's start needs it
-	app := &App{Environ: environ, Now: time.Now}
-	var l spec.Locator
-	if err := rundir.Read(runDir, rundir.Locator, &l); err == nil {
-		app.State.Root = l.Workspace
-		if err := app.Load(); err == nil {
-			return app.agents(exe).Lookup
+	known := agent.NewSet(filepath.Clean(exe), nil)
+	return func(name string) (agent.CLI, bool) {
+		if c, ok := known.Lookup(name); ok {
+			return c, true
 		}
+		app := &App{Environ: environ, Now: time.Now}
+		var l spec.Locator
+		if err := rundir.Read(runDir, rundir.Locator, &l); err != nil {
+			return nil, false
+		}
+		app.State.Root = l.Workspace
+		if err := app.Load(); err != nil {
+			return nil, false
+		}
+		return app.agents(exe).Lookup(name)
 	}
-	return agent.NewSet(filepath.Clean(exe), nil).Lookup
 }

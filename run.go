@@ -108,7 +108,7 @@ func (a *App) drive(ctx context.Context, f *runFlags, mode reconcile.Mode, selec
 	defer unlock() // the kernel would do the same at our end
 	began := a.Now()
 	screen := &screen{app: a, output: f.output}
-	e, err := a.engine(ctx, engineOptions{tell: screen.notice, selects: selects, probe: mode == reconcile.Watch})
+	e, err := a.engine(ctx, engineOptions{tell: screen.notice, selects: selects, probe: mode == reconcile.Watch, stays: mode != reconcile.Once})
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,9 @@ func (a *App) drive(ctx context.Context, f *runFlags, mode reconcile.Mode, selec
 	}
 	ctx, signals := a.catch(ctx, f, mode, e)
 	defer signals.stop()
+	if mode == reconcile.Watch {
+		go e.launcher.Warm() // an error shows at the first claim
+	}
 	wake, err := a.wake(ctx, e, screen, mode)
 	if err != nil {
 		return err
