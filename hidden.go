@@ -10,7 +10,6 @@ import (
 
 	"drover/launcher/agent"
 	"drover/launcher/agent/script"
-	"drover/launcher/rundir"
 	"drover/launcher/shim"
 	"drover/spec"
 )
@@ -21,7 +20,7 @@ func hidden(ctx context.Context, argv, environ []string, stdout, stderr io.Write
 	if shim.Invoked(argv) {
 		return shim.Main(ctx, shim.Options{
 			Seam: seam, Now: time.Now,
-			Agents: func() shim.Lookup { return shimAgents(argv[1], environ) },
+			Agents: func(workspace string) shim.Lookup { return shimAgents(workspace, environ) },
 		}, argv), true
 	}
 	if len(argv) > 1 && argv[1] == agent.ScriptVerb {
@@ -40,7 +39,7 @@ func hidden(ctx context.Context, argv, environ []string, stdout, stderr io.Write
 // shimAgents are the programs that drover knows, and where one is not among
 // them, those of the workspace's settings: a shim reads these only then, since
 // they are most of what it would hold in memory.
-func shimAgents(runDir string, environ []string) shim.Lookup {
+func shimAgents(workspace string, environ []string) shim.Lookup {
 	exe, _ := os.Executable() // only the script agent's start needs it
 	known := agent.NewSet(filepath.Clean(exe), nil)
 	return func(name string) (agent.CLI, bool) {
@@ -48,11 +47,7 @@ func shimAgents(runDir string, environ []string) shim.Lookup {
 			return c, true
 		}
 		app := &App{Environ: environ, Now: time.Now}
-		var l spec.Locator
-		if err := rundir.Read(runDir, rundir.Locator, &l); err != nil {
-			return nil, false
-		}
-		app.State.Root = l.Workspace
+		app.State.Root = workspace
 		if err := app.Load(); err != nil {
 			return nil, false
 		}

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	case shim.Invoked(os.Args):
 		os.Exit(shim.Main(context.Background(), shim.Options{
 			Seam:   shimSeam(),
-			Agents: func() shim.Lookup { return fakes{}.Lookup },
+			Agents: func(string) shim.Lookup { return fakes{}.Lookup },
 			Now:    time.Now,
 		}, os.Args))
 	case os.Getenv(envSubject) != "":

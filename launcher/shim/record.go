@@ -49,7 +49,7 @@ func startFailure(err error) cause {
 // read gives the reader what is new on stdout.
 func (s *shim) read() {
 	if s.reader == nil {
-		cli, ok := s.Agents()(s.loc.CLI)
+		cli, ok := s.Agents(s.loc.Workspace)(s.loc.CLI)
 		if !ok {
 			s.life.unread = false
 			return

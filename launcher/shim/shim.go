@@ -55,7 +55,8 @@ type Lookup func(name string) (agent.CLI, bool)
 type Options struct {
 	Seam spec.Seam
 	// Agents is called once, as late as possible: when the first output is read.
-	Agents func() Lookup
+	// workspace is the attempt's.
+	Agents func(workspace string) Lookup
 	Now    func() time.Time
 }
 
