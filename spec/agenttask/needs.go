@@ -113,6 +113,9 @@ func (d *Dialect) dependsOn(t spec.Tree, x *taskFacts) []string {
 // tell the same path. Only active folders can form one.
 func (d *Dialect) cycle(t spec.Tree, x *taskFacts) []string {
 	dir := path.Join(d.Root, x.group)
+	if len(x.name.after) == 0 || !ascends(t.Dir(dir)) {
+		return nil
+	}
 	done := map[string]bool{}
 	for {
 		trail := loop(t.Dir(dir), x.base, done)
@@ -124,6 +127,24 @@ func (d *Dialect) cycle(t spec.Tree, x *taskFacts) []string {
 		}
 		done[trail[i]] = true
 	}
+}
+
+// ascends reports whether any task of a group comes after its own number or a
+// higher one: without such a step there is no way round. It allocates nothing,
+// since every waiting task of a large group asks.
+func ascends(dir []spec.Entry) bool {
+	for _, e := range dir {
+		number, _, _ := strings.Cut(e.Name, "_")
+		if len(number) < 2 {
+			continue
+		}
+		for rest := number[2:]; len(rest) >= 3; rest = rest[3:] {
+			if rest[1:3] >= number[:2] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // standsComplete reports whether an active folder is one that needs nothing
