@@ -61,7 +61,7 @@ func foldSeen(seen map[spec.TaskID]spec.Seen, e spec.Event) {
 	case e.Kind == spec.EventState:
 		s := spec.Seen{State: e.To, Since: e.At}
 		if e.Reason != nil {
-			s.Reason = *e.Reason
+			s.Code, s.Detail = e.Reason.Code, e.Reason.Detail
 		}
 		seen[id] = s
 	case e.Kind == spec.EventRequest && e.Cause == "forget":
@@ -86,7 +86,7 @@ func (j *Journal) SaveSeen(ctx context.Context, seen map[spec.TaskID]spec.Seen) 
 	b := binary.AppendVarint([]byte(seenVersion), info.Size())
 	b = binary.AppendUvarint(b, uint64(len(seen)))
 	for id, s := range seen {
-		for _, f := range [...]string{id.Dialect, id.Name, string(s.State), string(s.Reason.Code), s.Reason.Detail} {
+		for _, f := range [...]string{id.Dialect, id.Name, string(s.State), string(s.Code), s.Detail} {
 			b = binary.AppendUvarint(b, uint64(len(f)))
 			b = append(b, f...)
 		}
@@ -126,7 +126,7 @@ func (j *Journal) loadSeen() (map[spec.TaskID]spec.Seen, int64) {
 	seen := make(map[spec.TaskID]spec.Seen, min(n, uint64(len(body))))
 	for range n {
 		id := spec.TaskID{Dialect: r.text(), Name: r.text()}
-		s := spec.Seen{State: spec.State(r.text()), Reason: spec.Reason{Code: spec.Code(r.text()), Detail: r.text()}}
+		s := spec.Seen{State: spec.State(r.text()), Code: spec.Code(r.text()), Detail: r.text()}
 		s.Since = time.Unix(0, r.varint())
 		if r.bad {
 			return none, 0

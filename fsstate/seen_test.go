@@ -42,7 +42,7 @@ func TestSeenIsAFoldOverEvents(t *testing.T) {
 	tell(state(a, spec.StateRunning, nil), state(b, spec.StateWaiting, &spec.Reason{Code: spec.PredecessorIncomplete}))
 	check(map[spec.TaskID]spec.State{a: spec.StateRunning, b: spec.StateWaiting})
 	seen, _ := j.Seen(ctx)
-	if seen[b].Reason.Code != spec.PredecessorIncomplete || !seen[b].Since.Equal(at) {
+	if seen[b].Code != spec.PredecessorIncomplete || !seen[b].Since.Equal(at) {
 		t.Errorf("the reason or the time is lost: %+v", seen[b])
 	}
 	if err := j.SaveSeen(ctx, seen); err != nil {

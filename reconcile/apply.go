@@ -268,7 +268,7 @@ func (l *Loop) record(b *batch, p *pending) {
 		l.recordStart(b, td)
 	}
 	seen, known := l.Seen[td.Task.ID]
-	if !known || seen.State != td.State || !seen.Reason.Same(td.Reason) {
+	if !known || !seen.Says(td.State, td.Reason) {
 		l.recordState(b, td, seen)
 	}
 	if td.State == spec.StateComplete {
@@ -292,7 +292,7 @@ func (l *Loop) recordState(b *batch, td *spec.TaskDecision, seen spec.Seen) {
 		e.Reason, e.WaitsFor, e.Cause = &why, why.WaitsFor, string(why.Code)
 	}
 	b.events = append(b.events, e)
-	l.Seen[td.Task.ID] = spec.Seen{State: td.State, Reason: td.Reason, Since: now}
+	l.Seen[td.Task.ID] = spec.Seen{State: td.State, Code: td.Reason.Code, Detail: td.Reason.Detail, Since: now}
 	l.wakeWaiters(td.Task.ID.Name)
 	if n, ok := stateNotice(td); ok {
 		n.At = now

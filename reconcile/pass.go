@@ -77,7 +77,7 @@ func (l *Loop) admit(ds []spec.Decision) {
 				continue
 			}
 			since := l.Now()
-			if s, ok := l.Seen[td.Task.ID]; ok && s.Reason.Code == spec.LimitFull {
+			if s, ok := l.Seen[td.Task.ID]; ok && s.Code == spec.LimitFull {
 				since = s.Since
 			}
 			starts = append(starts, candidate{td, since})

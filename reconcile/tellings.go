@@ -76,7 +76,7 @@ func (l *Loop) recordStart(b *batch, td *spec.TaskDecision) {
 	route := s.Try.Route
 	e.Attempt, e.Role, e.Route = s.Locator.Attempt, s.Locator.Role, &route
 	e.StartedAt, e.Locator = s.Locator.ClaimedAt, path.Join(runDir(s.Locator), "locator.json")
-	if seen, ok := l.Seen[td.Task.ID]; ok && seen.Reason.Code == spec.LimitFull {
+	if seen, ok := l.Seen[td.Task.ID]; ok && seen.Code == spec.LimitFull {
 		e.Waited = l.Now().Sub(seen.Since).Seconds()
 	}
 	b.events = append(b.events, e)

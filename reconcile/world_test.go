@@ -73,7 +73,7 @@ func (d *disk) loop() *Loop {
 		if e.Kind == spec.EventState {
 			s := spec.Seen{State: e.To, Since: e.At}
 			if e.Reason != nil {
-				s.Reason = *e.Reason
+				s.Code, s.Detail = e.Reason.Code, e.Reason.Detail
 			}
 			seen[spec.TaskID{Dialect: e.Dialect, Name: e.Task}] = s
 		}

@@ -124,9 +124,16 @@ func (g *Group) Clone() *Group {
 	return &c
 }
 
-// Seen is the last state and reason that an event told of a task.
+// Seen is the last state and reason that an event told of a task. One is kept
+// for every task, so it is small.
 type Seen struct {
 	State  State
-	Reason Reason
+	Code   Code
+	Detail string
 	Since  time.Time
+}
+
+// Says reports whether what was told is what there is to tell now.
+func (s Seen) Says(state State, why Reason) bool {
+	return s.State == state && s.Code == why.Code && s.Detail == why.Detail
 }

@@ -118,6 +118,9 @@ func (d *Dialect) addTo(r *spec.Reason, t spec.Tree, x *taskFacts, n need, w spe
 	code, text := spec.PredecessorIncomplete, n.index+" has no complete.log"
 	root := ""
 	for _, name := range names {
+		if !anyBlocked(x.group, w) {
+			break
+		}
 		if root = d.stuck(t, x.group, name, w, map[string]bool{}); root != "" {
 			break
 		}
@@ -170,6 +173,20 @@ func remembered(group, index string, w spec.World) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// anyBlocked reports whether a task of the group is blocked: without one
+// nobody needs to look further along the chain.
+func anyBlocked(group string, w spec.World) bool {
+	if w.Memory == nil || w.Memory.Groups[group] == nil {
+		return false
+	}
+	for _, state := range w.Memory.Groups[group].Tasks {
+		if state == string(spec.StateBlocked) {
+			return true
+		}
+	}
+	return false
 }
 
 // stuck is the blocked task that a task is or waits for, at whatever distance;
