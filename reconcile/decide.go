@@ -17,6 +17,9 @@ func Decide(d spec.Dialect, t spec.Tree, g spec.Graph, w spec.World, p spec.Poli
 	x.w.Folded = map[spec.TaskID]*spec.Record{}
 	out := spec.Decision{Unit: g.Unit, Problems: g.Problems, Tasks: make([]spec.TaskDecision, 0, len(g.Tasks))}
 	for i := range g.Tasks {
+		if x.forgotten(g.Tasks[i]) {
+			continue
+		}
 		td := x.task(i)
 		out.Tasks = append(out.Tasks, td)
 		out.Look = earlier(out.Look, td.Look)
@@ -36,13 +39,11 @@ type decider struct {
 func (x *decider) task(i int) spec.TaskDecision {
 	task := x.g.Tasks[i]
 	td := spec.TaskDecision{Task: task, Record: x.w.Record(task.ID).Clone()}
-	runs := x.life(&td)
-	if x.living(&td, runs) {
+	if x.living(&td) {
 		x.w.Folded[task.ID] = td.Record
 		return td
 	}
-	x.fold(i, &td, runs)
-	x.renew(&td)
+	runs := x.fold(i, &td, x.life(&td))
 	x.w.Folded[task.ID] = td.Record
 
 	stage := x.d.Stage(x.t, x.g, i, x.w)
@@ -62,7 +63,27 @@ func (x *decider) task(i int) spec.TaskDecision {
 	if td.Start == nil && td.State != spec.StateReady && td.State != spec.StateComplete {
 		td.Changes = keepDue(stage, td.State)
 	}
+	if td.Reason.Code == spec.InfraWait && td.Look.IsZero() {
+		td.Look = x.w.Now.Add(x.p.First)
+	}
 	return td
+}
+
+// forgotten reports a task that is gone and of which nothing is known.
+func (x *decider) forgotten(t spec.Task) bool {
+	if !t.Gone || x.w.Record(t.ID) != nil || len(x.w.Runs[t.ID]) > 0 {
+		return false
+	}
+	_, known := x.groupState(t)
+	return !known
+}
+
+func (x *decider) groupState(t spec.Task) (state string, known bool) {
+	if x.w.Memory == nil || x.w.Memory.Groups[t.Group] == nil {
+		return "", false
+	}
+	state, known = x.w.Memory.Groups[t.Group].Tasks[t.ID.Name]
+	return state, known
 }
 
 // keepDue drops what only a start needs: a task that a hold, a stored block or
@@ -89,7 +110,11 @@ func outranks(c spec.Code) bool {
 func (x *decider) life(td *spec.TaskDecision) []spec.Run {
 	runs := x.w.Runs[td.Task.ID]
 	if td.Record == nil && len(runs) > 0 && x.served(td.Task) {
-		td.Record = &spec.Record{Generation: td.Task.Generation, Unit: x.g.Unit.Key, Born: x.w.Now}
+		if td.Task.Gone {
+			return nil
+		}
+		td.Record = x.newRecord(td.Task.Generation)
+		td.Record.Born = x.w.Now
 	}
 	if td.Record == nil || td.Record.Born.IsZero() {
 		return runs
@@ -100,37 +125,36 @@ func (x *decider) life(td *spec.TaskDecision) []spec.Run {
 
 // served reports whether the last task of this name is complete.
 func (x *decider) served(t spec.Task) bool {
-	if x.w.Memory == nil {
-		return false
-	}
-	g := x.w.Memory.Groups[t.Group]
-	return g != nil && g.Tasks[t.ID.Name] == string(spec.StateComplete)
+	state, _ := x.groupState(t)
+	return state == string(spec.StateComplete)
 }
 
-// living handles an attempt that is not over: nothing else may start beside it.
-func (x *decider) living(td *spec.TaskDecision, runs []spec.Run) bool {
-	for i := range runs {
-		r := &runs[i]
-		if !r.State.Live() {
-			continue
-		}
-		td.Live = r
-		td.State = spec.StateRunning
-		td.Step = spec.Step{Role: r.Locator.Role}
-		if r.State == spec.RunOrphaned {
-			td.Sweeps = append(td.Sweeps, r.Locator.Attempt)
-		}
-		if td.Record == nil {
-			td.Record = x.newRecord(td.Task, generationOf(*r))
-		}
-		td.Record.Active = r.Locator.Attempt
-		touch(td.Record, r.Locator.Role)
-		if held := td.Record.Held; held != nil && r.State != spec.RunOrphaned {
-			td.Stops = append(td.Stops, r.Locator.Attempt)
-		}
-		return true
+// living handles an attempt that is not over, of whatever life or generation:
+// nothing else may start beside it.
+func (x *decider) living(td *spec.TaskDecision) bool {
+	runs := x.w.Runs[td.Task.ID]
+	i := slices.IndexFunc(runs, func(r spec.Run) bool { return r.State.Live() })
+	if i < 0 {
+		return false
 	}
-	return false
+	r := &runs[i]
+	td.Live = r
+	td.State = spec.StateRunning
+	td.Step = spec.Step{Role: r.Locator.Role}
+	if r.State == spec.RunOrphaned {
+		td.Sweeps = append(td.Sweeps, r.Locator.Attempt)
+	}
+	if td.Record == nil {
+		return true // rebuilt from the run directories once it is over
+	}
+	td.Record.Active = r.Locator.Attempt
+	if td.Record.Generation == generationOf(*r) {
+		touch(td.Record, r.Locator.Role)
+	}
+	if td.Record.Held != nil && r.State != spec.RunOrphaned {
+		td.Stops = append(td.Stops, r.Locator.Attempt)
+	}
+	return true
 }
 
 // touch makes sure that the record knows the step was begun.
@@ -143,23 +167,28 @@ func touch(rec *spec.Record, role spec.Role) {
 	}
 }
 
-func (x *decider) newRecord(t spec.Task, gen spec.Generation) *spec.Record {
+func (x *decider) newRecord(gen spec.Generation) *spec.Record {
 	return &spec.Record{Generation: gen, Unit: x.g.Unit.Key}
 }
 
-// renew begins a new generation where the documents tell one: stages start
-// afresh, the lineage's sums and a person's hold go on.
-func (x *decider) renew(td *spec.TaskDecision) {
+// renew begins a new generation: stages start afresh, the lineage's sums and a
+// person's hold go on. last is the newest attempt of the generation before;
+// what was claimed up to it is not of the new one, even if it once bore the
+// same number and tag.
+func (x *decider) renew(td *spec.TaskDecision, gen spec.Generation, last *spec.Run) {
 	old := td.Record
-	if old == nil || old.Generation == td.Task.Generation || td.Task.Gone {
+	td.Record = x.newRecord(gen)
+	if old == nil {
 		return
 	}
-	td.Record = &spec.Record{
-		Generation: td.Task.Generation, Unit: x.g.Unit.Key, Held: old.Held, Born: old.Born,
-		Usage: old.Usage, Attempts: old.Attempts, FirstStart: old.FirstStart, Rounds: old.Rounds,
-	}
+	rec := td.Record
+	rec.Held, rec.Born, rec.FirstStart = old.Held, old.Born, old.FirstStart
+	rec.Usage, rec.Attempts, rec.Rounds = old.Usage, old.Attempts, old.Rounds
 	if old.Ran() {
-		td.Record.Rounds++
+		rec.Rounds++
+	}
+	if last != nil {
+		rec.Born = last.Locator.ClaimedAt.Add(1)
 	}
 }
 
@@ -189,13 +218,14 @@ func (x *decider) ready(i int, td *spec.TaskDecision, runs []spec.Run) {
 	if td.Record != nil {
 		st = td.Record.Stages[td.Step.Role]
 	}
-	try := nextTry(td.Step, st, lastOf(runs, td.Step.Role, td.Task.Generation))
-	if at, reason := timer(try, st, td.Record, x.p); at.After(x.w.Now) {
-		td.State, td.Reason, td.Look = spec.StateWaiting, reason, at
-		return
-	}
+	last, idle := lastOf(runs, td.Step.Role, td.Task.Generation)
+	try := nextTry(td.Step, st, last)
 	if why, ok := x.w.Stopped[try.Route.Agent]; ok {
 		td.State, td.Reason = spec.StateBlocked, why
+		return
+	}
+	if at, reason := timer(try, st, idle, td.Record, x.p); at.After(x.w.Now) {
+		td.State, td.Reason, td.Look = spec.StateWaiting, reason, at
 		return
 	}
 	td.State = spec.StateReady
@@ -250,14 +280,20 @@ func generationOf(r spec.Run) spec.Generation {
 	return spec.Generation{Plan: r.Locator.PlanNumber, Tag: r.Locator.Tag}
 }
 
-// lastOf is the newest attempt of a step in a generation.
-func lastOf(runs []spec.Run, role spec.Role, gen spec.Generation) *spec.Run {
+// lastOf is the newest attempt of a step in a generation whose agent started,
+// and how many claims after it never got that far.
+func lastOf(runs []spec.Run, role spec.Role, gen spec.Generation) (last *spec.Run, idle int) {
 	for i := len(runs) - 1; i >= 0; i-- {
-		if runs[i].Locator.Role == role && generationOf(runs[i]) == gen {
-			return &runs[i]
+		r := &runs[i]
+		switch {
+		case r.Locator.Role != role || generationOf(*r) != gen:
+		case r.State == spec.RunUnstarted:
+			idle++
+		default:
+			return r, idle
 		}
 	}
-	return nil
+	return nil, idle
 }
 
 // earlier is the sooner of two times, where zero means never.

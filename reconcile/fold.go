@@ -2,23 +2,55 @@ package reconcile
 
 import (
 	"fmt"
+	"maps"
 
 	"drover/spec"
 )
 
 // fold takes the ended attempts that the record does not know yet into it, in
-// order. A replay changes nothing: an attempt is folded once, by its number.
-func (x *decider) fold(i int, td *spec.TaskDecision, runs []spec.Run) {
-	for _, r := range runs {
-		if td.Record == nil {
-			td.Record = x.newRecord(td.Task, generationOf(r))
+// order, and begins a new generation where the documents tell one. A replay
+// changes nothing: an attempt is folded once, by its number. Where there is no
+// record, the attempts tell all of it, one generation after the other. It
+// returns the attempts of the task's generation.
+func (x *decider) fold(i int, td *spec.TaskDecision, runs []spec.Run) []spec.Run {
+	rebuild := td.Record == nil
+	for n := range runs {
+		gen := generationOf(runs[n])
+		if rebuild && (td.Record == nil || td.Record.Generation != gen) {
+			x.renew(td, gen, before(runs, n))
 		}
-		rec := td.Record
-		if generationOf(r) != rec.Generation || folded(rec, r) {
-			continue
+		if gen == td.Record.Generation {
+			x.foldOnce(i, td, runs[n])
 		}
-		x.w.Folded[td.Task.ID] = rec
-		td.Folds = append(td.Folds, x.foldRun(i, td, rec, r))
+	}
+	if td.Record == nil || td.Task.Gone || td.Record.Generation == td.Task.Generation {
+		return runs
+	}
+	n := len(runs)
+	for n > 0 && generationOf(runs[n-1]) != td.Record.Generation {
+		n--
+	}
+	x.renew(td, td.Task.Generation, before(runs, n))
+	for _, r := range runs[n:] { // of a new generation that was not saved
+		if generationOf(r) == td.Record.Generation {
+			x.foldOnce(i, td, r)
+		}
+	}
+	return runs[n:]
+}
+
+// before is the attempt before the n-th, nil for none.
+func before(runs []spec.Run, n int) *spec.Run {
+	if n == 0 {
+		return nil
+	}
+	return &runs[n-1]
+}
+
+func (x *decider) foldOnce(i int, td *spec.TaskDecision, r spec.Run) {
+	if !folded(td.Record, r) {
+		x.w.Folded[td.Task.ID] = td.Record
+		td.Folds = append(td.Folds, x.foldRun(i, td, td.Record, r))
 	}
 }
 
@@ -53,21 +85,15 @@ func (x *decider) foldRun(i int, td *spec.TaskDecision, rec *spec.Record, r spec
 	st := rec.Stages[role]
 	f := spec.Fold{Run: r, Result: string(class)}
 	rec.Active = ""
-	if class != spec.ClassNotStarted {
-		rec.Attempts++
-		usage := r.Exit.Usage
-		if rec.Attempts == 1 {
-			rec.Usage = usage
-		} else {
-			rec.Usage = rec.Usage.Add(usage)
-		}
-		if rec.FirstStart.IsZero() {
-			rec.FirstStart = r.Locator.ClaimedAt
-		}
-	}
 	st.FoldedThrough = spec.ShortAttempt(r.Locator.Attempt)
 	st.LastLocator = r.Dir + "/locator.json"
-	st.LastEnd, st.LastClass, st.ResetAt, st.Rung = r.Ended(), class, r.Exit.ResetAt, max(st.Rung, r.Locator.Rung)
+	st.LastEnd = r.Ended()
+	if class == spec.ClassNotStarted { // it says nothing of the step
+		rec.Stages[role] = st
+		return f
+	}
+	x.sum(rec, r)
+	st.LastClass, st.ResetAt, st.Rung = class, r.Exit.ResetAt, max(st.Rung, r.Locator.Rung)
 	st.Next = ""
 	rec.Stages[role] = st
 	if class == spec.ClassSuccess {
@@ -83,6 +109,19 @@ func (x *decider) foldRun(i int, td *spec.TaskDecision, rec *spec.Record, r spec
 	x.budget(rec, st, r)
 	rec.Stages[role] = st
 	return f
+}
+
+// sum adds an attempt to what the lineage took.
+func (x *decider) sum(rec *spec.Record, r spec.Run) {
+	rec.Attempts++
+	if rec.Attempts == 1 {
+		rec.Usage = r.Exit.Usage
+	} else {
+		rec.Usage = rec.Usage.Add(r.Exit.Usage)
+	}
+	if rec.FirstStart.IsZero() {
+		rec.FirstStart = r.Locator.ClaimedAt
+	}
 }
 
 // judged takes a judgement of an attempt whose CLI reported success.
@@ -139,14 +178,21 @@ func block(rec *spec.Record, r spec.Run, why spec.Reason) {
 
 // stopRoute keeps every task off a program that cannot work now.
 func (x *decider) stopRoute(td *spec.TaskDecision, r spec.Run, class spec.Class) {
-	if td.StopRoutes == nil {
-		td.StopRoutes = map[string]spec.Reason{}
-	}
-	td.StopRoutes[r.Locator.CLI] = spec.Reason{
+	why := spec.Reason{
 		Code: spec.RouteStopped, Since: r.Ended(), Locator: r.Dir + "/locator.json",
 		Detail: fmt.Sprintf("%s: %s: %s", r.Locator.CLI, class, firstLine(r.Exit.Evidence.Excerpt)),
 		Resume: "mend the cause, then: drover retry " + r.Locator.Task,
 	}
+	if td.StopRoutes == nil {
+		td.StopRoutes = map[string]spec.Reason{}
+	}
+	td.StopRoutes[r.Locator.CLI] = why
+	stopped := maps.Clone(x.w.Stopped)
+	if stopped == nil {
+		stopped = map[string]spec.Reason{}
+	}
+	stopped[r.Locator.CLI] = why
+	x.w.Stopped = stopped
 }
 
 func firstLine(s string) string {

@@ -45,33 +45,34 @@ func resumable(r spec.Route, last spec.Run, class spec.Class) bool {
 // the locator; Pi is never promoted, not even to itself (seed 003).
 func promotesToItself(r spec.Route) bool { return r.Agent == "codex" }
 
-// timer is when the next attempt may start, and why not before.
-func timer(try spec.Try, st spec.StageRecord, rec *spec.Record, p spec.Policy) (time.Time, spec.Reason) {
+// timer is when the next attempt may start, and why not before. idle is how
+// many claims in a row never started their agent.
+func timer(try spec.Try, st spec.StageRecord, idle int, rec *spec.Record, p spec.Policy) (time.Time, spec.Reason) {
 	if st.LastEnd.IsZero() || st.Done {
 		return time.Time{}, spec.Reason{}
 	}
-	promoted := try.Kind == spec.TryPromotion && try.Last != nil && try.Rung > try.Last.Locator.Rung
-	if promoted {
+	why := spec.Reason{Code: spec.BackoffWait, Locator: st.LastLocator}
+	if idle > 0 {
+		why.Detail = fmt.Sprintf("claimed %d times, but the agent never started", idle)
+		return st.LastEnd.Add(backoff(idle, spec.ClassNotStarted, p)), why
+	}
+	if try.Kind == spec.TryPromotion && try.Last != nil && try.Rung > try.Last.Locator.Rung {
 		return time.Time{}, spec.Reason{}
 	}
-	if st.LastClass == spec.ClassQuota && !st.ResetAt.IsZero() {
-		return st.ResetAt, spec.Reason{
-			Code: spec.QuotaWait, Detail: fmt.Sprintf("%s has no quota until %s", try.Route.Agent, st.ResetAt.Format("15:04 MST")),
-			Locator: st.LastLocator,
-		}
+	if st.LastClass == spec.ClassQuota && st.ResetAt.After(st.LastEnd) {
+		why.Code = spec.QuotaWait
+		why.Detail = fmt.Sprintf("%s has no quota until %s", try.Route.Agent, st.ResetAt.Format("15:04 MST"))
+		return st.ResetAt, why
 	}
 	n := max(st.Transport, rec.NoProgress)
-	switch st.LastClass {
-	case spec.ClassInfra, spec.ClassNotStarted:
+	if st.LastClass == spec.ClassInfra {
 		n = max(n, 1)
 	}
 	if n == 0 {
 		return time.Time{}, spec.Reason{}
 	}
-	return st.LastEnd.Add(backoff(n, st.LastClass, p)), spec.Reason{
-		Code: spec.BackoffWait, Detail: fmt.Sprintf("%d of %d failed: %s; next %s", st.Transport, p.Budget, st.LastClass, nextWords(try)),
-		Locator: st.LastLocator,
-	}
+	why.Detail = fmt.Sprintf("%d of %d failed: %s; next %s", st.Transport, p.Budget, st.LastClass, nextWords(try))
+	return st.LastEnd.Add(backoff(n, st.LastClass, p)), why
 }
 
 func nextWords(t spec.Try) string {
