@@ -84,9 +84,7 @@ func (f *facts) plan(doc *markdown.Doc, body int) {
 	}
 	for _, s := range doc.Sections(markdown.Titles("files")...) {
 		for _, row := range s.Rows() {
-			if p := cleanPath(firstNonEmpty(markdown.Quoted(row.Cells[0]), row.Cells[0])); p != "" {
-				f.Writes = append(f.Writes, p)
-			}
+			f.Writes = append(f.Writes, paths(row.Cells[0])...)
 		}
 	}
 	f.Unfilled, f.Line = unfilled(doc, body)
@@ -119,6 +117,28 @@ func firstNonEmpty(a, b string) string {
 		return a
 	}
 	return b
+}
+
+// paths are those that a cell names: each back-quoted token, else the cell.
+func paths(cell string) []string {
+	var out []string
+	rest := cell
+	for {
+		token := markdown.Quoted(rest)
+		if token == "" {
+			break
+		}
+		if p := cleanPath(token); p != "" {
+			out = append(out, p)
+		}
+		_, rest, _ = strings.Cut(rest, token+"`")
+	}
+	if rest == cell {
+		if p := cleanPath(cell); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // cleanPath is a path of the write set, "" when it leads out of the workspace.

@@ -104,8 +104,8 @@ func TestMissing(t *testing.T) {
 }
 
 func TestWriteSet(t *testing.T) {
-	f := readFacts(t, "g/PLAN.md", "## 수정 파일 요약\n| 파일 | 항목 |\n|---|---|\n| `internal/csv/reader.go` | 1 |\n| ./docs//a.md | 2 |\n| `../out` | 3 |\n| `/etc/x` | 3 |\n|  | |\n| - | |\n")
-	if want := []string{"internal/csv/reader.go", "docs/a.md"}; !reflect.DeepEqual(f.Writes, want) {
+	f := readFacts(t, "g/PLAN.md", "## 수정 파일 요약\n| 파일 | 항목 |\n|---|---|\n| `internal/csv/reader.go` | 1 |\n| ./docs//a.md | 2 |\n| `../out` | 3 |\n| `/etc/x` | 3 |\n| `b.go`, `c.go` | 4 |\n|  | |\n| - | |\n")
+	if want := []string{"internal/csv/reader.go", "docs/a.md", "b.go", "c.go"}; !reflect.DeepEqual(f.Writes, want) {
 		t.Errorf("got %v, want %v", f.Writes, want)
 	}
 }

@@ -2,7 +2,6 @@ package agenttask
 
 import (
 	"fmt"
-	"hash/fnv"
 	"path"
 	"slices"
 	"strconv"
@@ -348,22 +347,4 @@ func (x *taskFacts) logPath(kind fileKind, k int) string {
 		return l.path
 	}
 	return x.dir
-}
-
-// signature is of everything that counts as progress: the write set's files
-// and the review's artefacts; never WORK_LOG.md (seed 003, convergence).
-func (d *Dialect) signature(t spec.Tree, x *taskFacts) string {
-	h := fnv.New64a()
-	add := func(p string) { fmt.Fprintf(h, "%s\x00%s\x00", p, t.Sum(p)) }
-	if x.plan != nil {
-		for _, p := range x.plan.Writes {
-			add(p)
-		}
-	}
-	for _, e := range t.Dir(x.dir) {
-		if k := parseFile(e.Name).kind; e.Kind == spec.KindFile && k != otherFile {
-			add(path.Join(x.dir, e.Name))
-		}
-	}
-	return strconv.FormatUint(h.Sum64(), 16)
 }
