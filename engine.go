@@ -45,7 +45,9 @@ type engineOptions struct {
 	tell     func(reconcile.Notice)
 	selects  func(spec.TaskID) bool
 	probe    bool
-	stays    bool // it goes on after one pass: what saves time later is worth some now
+	// files is the workspace, where it was opened and looked at already.
+	files *fsstate.Workspace
+	stays bool // it goes on after one pass: what saves time later is worth some now
 }
 
 // dialects are the ways to write tasks, in the order in which they are asked.
@@ -72,13 +74,15 @@ func (a *App) engine(ctx context.Context, o engineOptions) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialects := a.dialects()
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find drover's own binary: %w", err)
 	}
-	if e.files, err = fsstate.Open(a.State.Root, a.readOptions(dialects, exe)); err != nil {
-		return nil, err
+	dialects := a.dialects()
+	if e.files = o.files; e.files == nil {
+		if e.files, err = fsstate.Open(a.State.Root, a.readOptions(dialects, exe)); err != nil {
+			return nil, err
+		}
 	}
 	if e.edits, err = fsstate.NewEdits(a.State, disk, a.Zone); err != nil {
 		return nil, errors.Join(err, e.files.Close())
@@ -90,6 +94,7 @@ func (a *App) engine(ctx context.Context, o engineOptions) (*engine, error) {
 		Root: a.State.Root, Dialects: dialects, Files: files{e.files, e.edits}, Journal: e.journal,
 		Launcher: e.launcher, Policy: a.Settings.Policy(), Memory: memory, Seen: seen, Now: a.Now,
 		Tell: o.tell, Selects: o.selects, Probe: o.probe,
+		Looked: o.files != nil,
 	})
 	return e, nil
 }

@@ -96,11 +96,11 @@ func (a *App) run(ctx context.Context, f *runFlags, words []string) error {
 	if a.State.Notice != "" {
 		a.Warn("%s", a.State.Notice)
 	}
-	return a.drive(ctx, f, mode, selects)
+	return a.drive(ctx, f, words, mode, selects)
 }
 
 // drive owns the workspace while the loop runs.
-func (a *App) drive(ctx context.Context, f *runFlags, mode reconcile.Mode, selects func(spec.TaskID) bool) error {
+func (a *App) drive(ctx context.Context, f *runFlags, words []string, mode reconcile.Mode, selects func(spec.TaskID) bool) error {
 	unlock, err := a.State.Lock(ctx, fsstate.Disk{Seam: a.Seam}, a.Now())
 	if err != nil {
 		return err
@@ -108,7 +108,19 @@ func (a *App) drive(ctx context.Context, f *runFlags, mode reconcile.Mode, selec
 	defer unlock() // the kernel would do the same at our end
 	began := a.Now()
 	screen := &screen{app: a, output: f.output}
-	e, err := a.engine(ctx, engineOptions{tell: screen.notice, selects: selects, probe: mode == reconcile.Watch, stays: mode != reconcile.Once})
+	o := engineOptions{tell: screen.notice, selects: selects, probe: mode == reconcile.Watch, stays: mode != reconcile.Once}
+	of := a.quietOf(f, words, mode)
+	if of != "" {
+		q, quiet, err := a.quiet(ctx, &o, of)
+		if err != nil {
+			return err
+		}
+		if quiet {
+			screen.summary(q.Summary, q.Next)
+			return errors.Join(o.files.Close(), exitWith(outcome(q.Summary)))
+		}
+	}
+	e, err := a.engine(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -135,6 +147,12 @@ func (a *App) drive(ctx context.Context, f *runFlags, mode reconcile.Mode, selec
 	err = errors.Join(err, signals.end(e, f), e.finish(ctx))
 	if err != nil {
 		return err
+	}
+	if of != "" && signals.got == nil {
+		sum, next := e.Tally(selects)
+		if err := a.keepQuiet(e, of, sum, next); err != nil {
+			return err
+		}
 	}
 	return a.conclude(e, screen, mode, selects, began, timedOut, signals.got)
 }

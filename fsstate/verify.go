@@ -29,6 +29,7 @@ type finding struct {
 // The set holds the known folders above each of its paths, before it.
 func (w *Workspace) verify(ctx context.Context, set []*node, now time.Time) (changed []string, doubt []*node, err error) {
 	found := w.lookAll(ctx, set)
+	w.moved += len(found)
 	parallel(ctx, len(found), 8, func(i int) { w.observe(&found[i], found[i].n.asked, now) })
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -59,6 +59,7 @@ type Workspace struct {
 	tick  uint64 // the snapshot that is current; 0 before the first
 	doubt bool   // the last snapshot was cut short: everything is to be verified
 	dirty bool   // the cache on disk lacks something
+	moved int    // paths that a verification found otherwise
 
 	unsettled map[*node]unsettled
 	broken    map[*node]error
@@ -198,6 +199,12 @@ func (w *Workspace) schedule(set []*node, p string) []*node {
 		set = append(set, n)
 	}
 	return set
+}
+
+// Stood reports whether every verification so far found all as the cache has
+// it: whatever was computed from the same questions then still holds.
+func (w *Workspace) Stood() bool {
+	return w.tick > 0 && w.moved == 0 && !w.dirty && !w.doubt && len(w.unsettled) == 0 && len(w.broken) == 0
 }
 
 // Unstable lists the documents that somebody was writing when they were last

@@ -59,6 +59,7 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 			return nil, fmt.Errorf("record events: %w", err)
 		}
 	}
+	l.acted = l.acted || l.unsaved || len(b.events)+len(b.rollups)+len(b.touched)+len(l.removes) > 0
 	l.tell(b.notices)
 	return b.touched, nil
 }

@@ -25,6 +25,9 @@ type Options struct {
 	Tell func(Notice)
 	// Selects limits what may start to the tasks it accepts; nil accepts all.
 	Selects func(spec.TaskID) bool
+	// Looked: Files was brought up to date just now, so the first pass need not
+	// verify everything again.
+	Looked bool
 	// Probe lets a stopped route try again after the policy's ProviderMax
 	// (watch mode only, DESIGN 9).
 	Probe bool
@@ -50,8 +53,9 @@ type Loop struct {
 	ending   bool // a request asked drover itself to end
 	unsaved  bool
 	savedAt  time.Time
-	done     int // tasks that became complete in this process
-	ran      int // attempts that ended in this process
+	done     int  // tasks that became complete in this process
+	ran      int  // attempts that ended in this process
+	acted    bool // this process had an effect
 	used     spec.Usage
 	removes  []string // run directories to go once the memory is saved
 	retries  map[spec.TaskID]infraWait

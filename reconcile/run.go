@@ -40,7 +40,11 @@ const (
 // recorded.
 func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
 	whole := context.WithoutCancel(ctx)
-	if err := l.pass(whole, nil, nil); err != nil {
+	var hints []string
+	if l.Looked {
+		hints = []string{}
+	}
+	if err := l.pass(whole, hints, nil); err != nil {
 		return err
 	}
 	if mode == Once {
@@ -136,6 +140,10 @@ func (l *Loop) Running() int { return live(l.runs) }
 
 // Spent is how many attempts ended in this process, and what they used.
 func (l *Loop) Spent() (attempts int, used spec.Usage) { return l.ran, l.used }
+
+// Acted reports whether this process had any effect, or learned anything that
+// it had to remember.
+func (l *Loop) Acted() bool { return l.acted }
 
 // Drained reports whether nothing is running, startable or on a timer: what is
 // left needs a person, or waits for what needs one.
