@@ -2,6 +2,7 @@ package agenttask
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -11,34 +12,60 @@ import (
 // nothing.
 type taskName struct {
 	index string
-	after []string
+	needs string // "01,02"
 	slug  string
 }
 
+// parseName reads a folder's name. It allocates nothing: every task of a group
+// asks it of its neighbours.
 func parseName(s string) (taskName, bool) {
 	number, slug, ok := strings.Cut(s, "_")
-	if !ok || slug == "" || strings.Trim(slug, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	index, needs, plus := strings.Cut(number, "+")
+	if !ok || !twoDigits(index) || !isSlug(slug) || plus && needs == "" {
 		return taskName{}, false
 	}
-	index, after, plus := strings.Cut(number, "+")
-	n := taskName{index: index, slug: slug}
-	if !twoDigits(index) || plus && after == "" {
-		return taskName{}, false
-	}
-	if plus {
-		n.after = strings.Split(after, ",")
-	}
-	for _, p := range n.after {
-		if !twoDigits(p) {
+	for rest := needs; rest != ""; rest = rest[3:] {
+		if len(rest) < 2 || !twoDigits(rest[:2]) {
+			return taskName{}, false
+		}
+		if len(rest) == 2 {
+			break
+		}
+		if rest[2] != ',' || len(rest) == 3 {
 			return taskName{}, false
 		}
 	}
-	return n, true
+	return taskName{index, needs, slug}, true
+}
+
+// after are the numbers of the tasks that must be complete first.
+func (n taskName) after() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for rest := n.needs; len(rest) >= 2 && yield(rest[:2]); {
+			rest = rest[min(3, len(rest)):]
+		}
+	}
+}
+
+func isSlug(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func twoDigits(s string) bool { return len(s) == 2 && digits(s) }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // junk reports names that are never a task's: drafts and what editors leave
 // (COMMANDS 1, CASES 9).

@@ -1,6 +1,7 @@
 package agenttask
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"sort"
@@ -11,24 +12,30 @@ import (
 
 // siblings are the task folders of a group with an index. The listing is
 // sorted, so they stand together.
-func siblings(dir []spec.Entry, index string) []string {
-	var out []string
-	i := sort.Search(len(dir), func(i int) bool { return dir[i].Name >= index })
-	for ; i < len(dir) && strings.HasPrefix(dir[i].Name, index); i++ {
-		if dir[i].Kind != spec.KindDir {
-			continue
-		}
-		if n, ok := parseName(dir[i].Name); ok && n.index == index {
-			out = append(out, dir[i].Name)
+func siblings(dir []spec.Entry, index string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range prefixed(dir, index) {
+			if e.Kind != spec.KindDir {
+				continue
+			}
+			if n, ok := parseName(e.Name); ok && n.index == index && !yield(e.Name) {
+				return
+			}
 		}
 	}
-	return out
 }
 
-// archived are the folders of a group's archives whose names want accepts:
-// agent-task/archive/<YYYY>/<MM>/<group>/<task>. Nothing else of the archive
-// is looked at (seed 003: narrow look-up).
-func (d *Dialect) archived(t spec.Tree, x *taskFacts, want func(entry string) bool) []string {
+// prefixed are the entries of a listing whose names begin alike.
+func prefixed(dir []spec.Entry, prefix string) []spec.Entry {
+	i := sort.Search(len(dir), func(i int) bool { return dir[i].Name >= prefix })
+	n := sort.Search(len(dir)-i, func(n int) bool { return !strings.HasPrefix(dir[i+n].Name, prefix) })
+	return dir[i : i+n]
+}
+
+// archived are the folders of a group's archives whose names begin with a
+// prefix and that want accepts: agent-task/archive/<YYYY>/<MM>/<group>/<task>.
+// Nothing else of the archive is looked at (seed 003: narrow look-up).
+func (d *Dialect) archived(t spec.Tree, x *taskFacts, prefix string, want func(entry string) bool) []string {
 	var out []string
 	root := path.Join(d.Root, "archive")
 	for _, year := range t.Dir(root) {
@@ -40,21 +47,17 @@ func (d *Dialect) archived(t spec.Tree, x *taskFacts, want func(entry string) bo
 				continue
 			}
 			dir := path.Join(root, year.Name, month.Name)
-			groups := t.Dir(dir)
-			if x.flat {
-				for _, e := range groups {
-					if e.Kind == spec.KindDir && want(e.Name) {
-						out = append(out, path.Join(dir, e.Name))
-					}
+			entries := t.Dir(dir)
+			if !x.flat {
+				if !spec.HasEntry(entries, x.group) {
+					continue
 				}
-				continue
+				dir = path.Join(dir, x.group)
+				entries = t.Dir(dir)
 			}
-			if !spec.HasEntry(groups, x.group) {
-				continue
-			}
-			for _, e := range t.Dir(path.Join(dir, x.group)) {
+			for _, e := range prefixed(entries, prefix) {
 				if e.Kind == spec.KindDir && want(e.Name) {
-					out = append(out, path.Join(dir, x.group, e.Name))
+					out = append(out, path.Join(dir, e.Name))
 				}
 			}
 		}
@@ -96,13 +99,13 @@ func activePair(dir []spec.Entry) bool {
 // dependsOn are the names of the tasks that must be complete first.
 func (d *Dialect) dependsOn(t spec.Tree, x *taskFacts) []string {
 	var out []string
-	for _, index := range x.name.after {
-		names := siblings(t.Dir(path.Join(d.Root, x.group)), index)
-		if len(names) == 0 {
-			out = append(out, x.group+"/"+index)
+	for index := range x.name.after() {
+		known := false
+		for n := range siblings(t.Dir(path.Join(d.Root, x.group)), index) {
+			out, known = append(out, x.group+"/"+n), true
 		}
-		for _, n := range names {
-			out = append(out, x.group+"/"+n)
+		if !known {
+			out = append(out, x.group+"/"+index)
 		}
 	}
 	return out
@@ -113,7 +116,7 @@ func (d *Dialect) dependsOn(t spec.Tree, x *taskFacts) []string {
 // tell the same path. Only active folders can form one.
 func (d *Dialect) cycle(t spec.Tree, x *taskFacts) []string {
 	dir := path.Join(d.Root, x.group)
-	if len(x.name.after) == 0 || !ascends(t.Dir(dir)) {
+	if x.name.needs == "" || !ascends(t.Dir(dir)) {
 		return nil
 	}
 	done := map[string]bool{}
@@ -158,26 +161,32 @@ func (d *Dialect) standsComplete(t spec.Tree, dir, name string) bool {
 // what is done; nil when it never does.
 func loop(dir []spec.Entry, from string, done map[string]bool) []string {
 	seen := map[string]bool{}
-	var walk func(trail []string) []string
-	walk = func(trail []string) []string {
-		n, _ := parseName(trail[len(trail)-1])
-		for _, index := range n.after {
-			for _, next := range siblings(dir, index) {
+	trail := []string{from}
+	var walk func(name string) bool
+	walk = func(name string) bool {
+		n, _ := parseName(name)
+		for index := range n.after() {
+			for next := range siblings(dir, index) {
 				if next == from && !done[next] {
-					return trail
+					return true
 				}
 				if seen[next] || done[next] {
 					continue
 				}
 				seen[next] = true
-				if found := walk(append(slices.Clip(trail), next)); found != nil {
-					return found
+				trail = append(trail, next)
+				if walk(next) {
+					return true
 				}
+				trail = trail[:len(trail)-1]
 			}
 		}
+		return false
+	}
+	if !walk(from) {
 		return nil
 	}
-	return walk([]string{from})
+	return trail
 }
 
 // fromFirst turns a loop so that its first name begins and ends it.

@@ -3,6 +3,7 @@ package agenttask
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,8 +221,8 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if n, ok := parseName(s); ok {
 			back := n.index
-			if len(n.after) > 0 {
-				back += "+" + strings.Join(n.after, ",")
+			if after := slices.Collect(n.after()); len(after) > 0 {
+				back += "+" + strings.Join(after, ",")
 			}
 			if back+"_"+n.slug != s {
 				t.Fatalf("%q reads as %+v", s, n)

@@ -73,7 +73,7 @@ func (d *Dialect) baseline(t spec.Tree, x *taskFacts, w spec.World) []string {
 }
 
 func (d *Dialect) sameName(t spec.Tree, x *taskFacts) []string {
-	return d.archived(t, x, func(entry string) bool { return archiveOf(entry, x.base) })
+	return d.archived(t, x, x.base, func(entry string) bool { return archiveOf(entry, x.base) })
 }
 
 // complete reports whether a task is (DIALECTS 1.4); or why one that is gone

@@ -30,7 +30,7 @@ func (d *Dialect) predecessor(t spec.Tree, x *taskFacts, index string, w spec.Wo
 	n := need{index: index}
 	group := path.Join(d.Root, x.group)
 	var active []string
-	for _, base := range siblings(t.Dir(group), index) {
+	for base := range siblings(t.Dir(group), index) {
 		dir, name := path.Join(group, base), x.group+"/"+base
 		entries := t.Dir(dir)
 		switch {
@@ -45,7 +45,7 @@ func (d *Dialect) predecessor(t spec.Tree, x *taskFacts, index string, w spec.Wo
 		}
 		active = append(active, base)
 	}
-	found := d.archived(t, x, func(entry string) bool {
+	found := d.archived(t, x, index, func(entry string) bool {
 		name, ok := parseName(entry)
 		return ok && name.index == index &&
 			!slices.ContainsFunc(active, func(a string) bool { return archiveOf(entry, a) })
@@ -83,7 +83,7 @@ func (n *need) complete(dir, name string, w spec.World) {
 
 // waits says which predecessor keeps a task back; a zero reason means none.
 func (d *Dialect) waits(t spec.Tree, x *taskFacts, w spec.World) (spec.State, spec.Reason) {
-	if len(x.name.after) == 0 {
+	if x.name.needs == "" {
 		return spec.StateReady, spec.Reason{}
 	}
 	if cycle := d.cycle(t, x); cycle != nil {
@@ -93,7 +93,7 @@ func (d *Dialect) waits(t spec.Tree, x *taskFacts, w spec.World) (spec.State, sp
 		}
 	}
 	var reason spec.Reason
-	for _, index := range slices.Compact(slices.Sorted(slices.Values(x.name.after))) {
+	for _, index := range slices.Compact(slices.Sorted(x.name.after())) {
 		n := d.predecessor(t, x, index, w)
 		if n.done > 1 {
 			return spec.StateBlocked, spec.Reason{
@@ -200,8 +200,8 @@ func (d *Dialect) stuck(t spec.Tree, group, name string, w spec.World, seen map[
 		return name
 	}
 	n, _ := parseName(path.Base(name))
-	for _, index := range n.after {
-		for _, base := range siblings(t.Dir(path.Join(d.Root, group)), index) {
+	for index := range n.after() {
+		for base := range siblings(t.Dir(path.Join(d.Root, group)), index) {
 			if root := d.stuck(t, group, group+"/"+base, w, seen); root != "" {
 				return root
 			}
