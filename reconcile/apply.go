@@ -48,11 +48,11 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 	}
 	l.claim(ctx, b)
 	l.launch(ctx, b)
+	for i := range ds {
+		l.settle(ds[i]) // first, so that a changed state finds who waits for it
+	}
 	for _, p := range b.tasks {
 		l.record(b, p)
-	}
-	for i := range ds {
-		l.settle(ds[i])
 	}
 	if len(b.events)+len(b.rollups) > 0 {
 		if err := l.Journal.Append(ctx, b.events, b.rollups); err != nil {

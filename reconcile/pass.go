@@ -20,7 +20,7 @@ const saveEvery = 100 * time.Millisecond
 // files of those units again; the candidates as a whole are scanned with nil,
 // and as soon as a task became complete (seed 003, scanning).
 func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]struct{}) error {
-	const rounds = 16
+	const rounds = 256 // a chain of waiting tasks is told one by one
 	for range rounds {
 		if l.mine = mine; mine == nil {
 			l.scan()
