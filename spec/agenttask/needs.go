@@ -42,22 +42,22 @@ func (d *Dialect) archived(t spec.Tree, x *taskFacts, prefix string, want func(e
 		if len(year.Name) != 4 || !digits(year.Name) {
 			continue
 		}
-		for _, month := range t.Dir(path.Join(root, year.Name)) {
+		for _, month := range t.Dir(root + "/" + year.Name) {
 			if !twoDigits(month.Name) {
 				continue
 			}
-			dir := path.Join(root, year.Name, month.Name)
+			dir := root + "/" + year.Name + "/" + month.Name
 			entries := t.Dir(dir)
 			if !x.flat {
 				if !spec.HasEntry(entries, x.group) {
 					continue
 				}
-				dir = path.Join(dir, x.group)
+				dir += "/" + x.group
 				entries = t.Dir(dir)
 			}
 			for _, e := range prefixed(entries, prefix) {
 				if e.Kind == spec.KindDir && want(e.Name) {
-					out = append(out, path.Join(dir, e.Name))
+					out = append(out, dir+"/"+e.Name)
 				}
 			}
 		}
