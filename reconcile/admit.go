@@ -1,8 +1,10 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"drover/spec"
 )
@@ -67,4 +69,111 @@ func full(key string, n int, held []string) spec.Reason {
 		Code: spec.LimitFull, Detail: fmt.Sprintf("%s %d of %d", key, len(held), n),
 		WaitsFor: slices.Clone(held[:min(len(held), 8)]),
 	}
+}
+
+// admit lets the starts of a pass take their slots, those first that wait
+// longest, then by name; the others wait and say for what.
+func (l *Loop) admit(ds []spec.Decision) {
+	free := countSlots(l.Policy.Total, l.runs)
+	type candidate struct {
+		td    *spec.TaskDecision
+		since time.Time
+	}
+	now, stopped := l.Now(), stoppedBy(ds)
+	var starts []candidate
+	for i := range ds {
+		for j := range ds[i].Tasks {
+			td := &ds[i].Tasks[j]
+			if td.Start == nil && len(td.Changes) == 0 || l.keptBack(td, stopped) || td.Start == nil {
+				continue
+			}
+			since := now
+			if s, ok := l.Seen[td.Task.ID]; ok && s.Code == spec.LimitFull {
+				since = s.Since
+			}
+			starts = append(starts, candidate{td, since})
+		}
+	}
+	slices.SortStableFunc(starts, func(a, b candidate) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.td.Task.ID.Name, b.td.Task.ID.Name))
+	})
+	for _, c := range starts {
+		if why, ok := free.admit(c.td.Start); !ok {
+			c.td.State, c.td.Reason, c.td.Changes = spec.StateWaiting, why, nil
+		}
+	}
+}
+
+// keptBack leaves out a task that was not selected, whose effects failed a
+// moment ago, or whose program was stopped in this very pass.
+func (l *Loop) keptBack(td *spec.TaskDecision, stopped map[string]spec.Reason) bool {
+	wait, failed := l.retries[td.Task.ID]
+	switch {
+	case l.Selects != nil && !l.Selects(td.Task.ID):
+	case failed && wait.until.After(l.Now()):
+		td.State, td.Reason, td.Look = spec.StateWaiting, wait.reason, wait.until
+	case td.Start == nil:
+		return false
+	default:
+		why, ok := stopped[td.Start.Try.Route.Agent]
+		if !ok {
+			return false
+		}
+		td.State, td.Reason = spec.StateBlocked, why
+	}
+	td.Start, td.Changes = nil, nil
+	return true
+}
+
+// admitted reports whether a decision's start has its slot.
+func admitted(td *spec.TaskDecision) bool {
+	return td.Start != nil && td.State == spec.StateReady
+}
+
+// enqueue keeps a unit's place among those that wait for a slot.
+func (l *Loop) enqueue(u spec.Unit, full bool) {
+	_, in := l.queued[u]
+	if full && !in {
+		l.queue = append(l.queue, u)
+	}
+	if full || in {
+		l.queued[u] = full
+	}
+}
+
+// wakeQueue lets those look again that wait for a slot and may now start, as
+// many from the head of each limit's queue as there are slots. Who is not let
+// in then keeps the place.
+func (l *Loop) wakeQueue() {
+	if len(l.queue) == 0 {
+		return
+	}
+	free := countSlots(l.Policy.Total, l.runs)
+	l.queue = slices.DeleteFunc(l.queue, func(u spec.Unit) bool {
+		if !l.queued[u] {
+			delete(l.queued, u)
+			return true
+		}
+		if l.mayStart(l.units[u], free) {
+			l.dirty[u] = struct{}{}
+		}
+		return false
+	})
+}
+
+// mayStart takes a slot for a queued task if there is one.
+func (l *Loop) mayStart(st *standing, free *slots) bool {
+	if st == nil {
+		return false
+	}
+	for i := range st.tasks {
+		td := &st.tasks[i]
+		if td.Reason.Code != spec.LimitFull || td.Start == nil {
+			continue
+		}
+		if _, ok := free.admit(td.Start); ok {
+			return true
+		}
+	}
+	return false
 }

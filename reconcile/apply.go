@@ -54,6 +54,7 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 	for _, p := range b.tasks {
 		l.record(b, p)
 	}
+	l.dirtyTurned()
 	if len(b.events)+len(b.rollups) > 0 {
 		if err := l.Journal.Append(ctx, b.events, b.rollups); err != nil {
 			return nil, fmt.Errorf("record events: %w", err)
@@ -195,7 +196,6 @@ func (l *Loop) claim(ctx context.Context, b *batch) {
 		switch {
 		case err == nil:
 			p.claimed = true
-			delete(l.retries, p.td.Task.ID)
 			if loc := p.td.Start.Locator; loc.WorkLog != "" {
 				rows = append(rows, l.startRow(loc, ""))
 				logged = append(logged, p)
@@ -217,8 +217,7 @@ func (l *Loop) claim(ctx context.Context, b *batch) {
 func (l *Loop) missing(p *pending, detail string) {
 	agent := p.td.Start.Try.Route.Agent
 	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "drover init --agents, then drover retry " + p.td.Task.ID.Name}
-	l.Memory.Stopped[agent] = why
-	l.unsaved = true
+	l.stopRoute(agent, why)
 	p.td.Start = nil
 	p.td.State, p.td.Reason = spec.StateBlocked, why
 }
@@ -244,6 +243,7 @@ func (l *Loop) launch(ctx context.Context, b *batch) {
 			p.claimed = false
 			continue
 		}
+		delete(l.retries, p.td.Task.ID)
 		if p.td.Record == nil {
 			p.td.Record = &spec.Record{Generation: p.td.Task.Generation, Unit: p.unit.Key}
 		}
@@ -293,7 +293,11 @@ func (l *Loop) recordState(b *batch, td *spec.TaskDecision, seen spec.Seen) {
 		e.Reason, e.WaitsFor, e.Cause = &why, why.WaitsFor, string(why.Code)
 	}
 	b.events = append(b.events, e)
-	l.Seen[td.Task.ID] = spec.Seen{State: td.State, Code: td.Reason.Code, Detail: td.Reason.Detail, Since: now}
+	since := now
+	if seen.Code == spec.LimitFull && td.Reason.Code == spec.LimitFull {
+		since = seen.Since // another limit is full now; its place in the queue stays
+	}
+	l.Seen[td.Task.ID] = spec.Seen{State: td.State, Code: td.Reason.Code, Detail: td.Reason.Detail, Since: since}
 	l.wakeWaiters(td.Task.ID.Name)
 	if n, ok := stateNotice(td); ok {
 		n.At = now

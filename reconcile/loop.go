@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"drover/spec"
@@ -45,10 +46,15 @@ type Loop struct {
 	waiters  map[string]map[spec.Unit]struct{} // by name of what they wait for
 	runs     map[spec.TaskID][]spec.Run
 	dirty    map[spec.Unit]struct{}
-	stale    map[spec.Unit]struct{} // files changed; decided at the next scan
-	mine     map[spec.Unit]struct{} // between scans: the units that files may mark
-	queue    []spec.Unit            // units with a task that waits for a slot, oldest first
+	stale    map[spec.Unit]struct{}  // files changed; decided at the next scan
+	mine     map[spec.Unit]struct{}  // between scans: the units that files may mark
+	queue    []spec.Unit             // units with a task that waits for a slot, oldest first
+	queued   map[spec.Unit]bool      // of those in the queue: whether they still wait
+	looks    map[spec.Unit]time.Time // when a timer of a unit ends
+	probes   map[spec.Unit]string    // units that try a stopped program again
+	turned   []string                // programs that were stopped or freed in this pass
 	stopping map[string]bool
+	listed   bool // the dialects were asked for their units
 	entered  bool
 	ending   bool // a request asked drover itself to end
 	unsaved  bool
@@ -65,7 +71,6 @@ type Loop struct {
 type standing struct {
 	tasks    []spec.TaskDecision
 	problems []spec.Problem
-	look     time.Time
 }
 
 // infraWait keeps a task back whose effects failed for want of something that
@@ -90,7 +95,8 @@ func New(o Options) *Loop {
 		units: map[spec.Unit]*standing{}, taskUnit: map[spec.TaskID]spec.Unit{},
 		waiters: map[string]map[spec.Unit]struct{}{}, runs: map[spec.TaskID][]spec.Run{},
 		dirty: map[spec.Unit]struct{}{}, stale: map[spec.Unit]struct{}{}, stopping: map[string]bool{},
-		retries: map[spec.TaskID]infraWait{},
+		retries: map[spec.TaskID]infraWait{}, queued: map[spec.Unit]bool{}, looks: map[spec.Unit]time.Time{},
+		probes: map[spec.Unit]string{},
 	}
 }
 
@@ -119,10 +125,18 @@ func (l *Loop) read(ctx context.Context, hints []string) error {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
 	l.tree = tree
-	if !l.entered {
+	if !l.listed {
+		l.listed = true
 		l.list(nil)
+		l.recall()
 		return nil
 	}
+	l.touch(changed)
+	return nil
+}
+
+// touch marks what rests on paths whose answers changed.
+func (l *Loop) touch(changed []string) {
 	touched := l.deps.touched(changed)
 	l.list(touched)
 	for r := range touched {
@@ -130,7 +144,6 @@ func (l *Loop) read(ctx context.Context, hints []string) error {
 			l.mark(r.unit)
 		}
 	}
-	return nil
 }
 
 // reread verifies every path that the units' decisions rest on: what an agent
@@ -139,9 +152,11 @@ func (l *Loop) read(ctx context.Context, hints []string) error {
 // no new one is asked for.
 func (l *Loop) reread(ctx context.Context, units []spec.Unit) error {
 	verified := map[string]bool{}
-	for {
+	for len(units) > 0 {
+		w := l.world()
 		var paths []string
 		for _, u := range units {
+			l.weigh(u, w)
 			for _, p := range l.deps.asked(reader{unit: u}) {
 				if !verified[p] {
 					verified[p] = true
@@ -150,16 +165,13 @@ func (l *Loop) reread(ctx context.Context, units []spec.Unit) error {
 			}
 		}
 		if len(paths) == 0 {
-			return nil
+			break
 		}
 		if err := l.read(ctx, paths); err != nil {
 			return err
 		}
-		w := l.world()
-		for _, u := range units {
-			l.weigh(u, w)
-		}
 	}
+	return nil
 }
 
 // mark notes that a unit's files changed. Between scans only the task that
@@ -210,9 +222,6 @@ func (l *Loop) list(touched map[reader]struct{}) {
 			}
 		}
 	}
-	if !l.entered {
-		l.recall()
-	}
 }
 
 func (l *Loop) relist(d spec.Dialect, touched map[reader]struct{}) {
@@ -235,7 +244,9 @@ func (l *Loop) listBranch(d spec.Dialect, r reader) {
 		}
 	}
 	for _, u := range before {
-		l.mark(u)
+		if !slices.Contains(l.branches[r], u) {
+			l.mark(u)
+		}
 	}
 }
 
@@ -330,53 +341,18 @@ func live(runs map[spec.TaskID][]spec.Run) int {
 	return n
 }
 
-// wakeQueue lets those look again that wait for a slot, as many from the head
-// of each limit's queue as may now start; the rest stay queued.
-func (l *Loop) wakeQueue() {
-	free := countSlots(l.Policy.Total, l.runs)
-	rest := l.queue[:0]
-	for _, u := range l.queue {
-		st := l.units[u]
-		if st == nil || l.mayStart(st, free) {
-			l.dirty[u] = struct{}{}
-			continue
-		}
-		rest = append(rest, u)
-	}
-	l.queue = rest
-}
-
-// mayStart takes a slot for a queued task if there is one.
-func (l *Loop) mayStart(st *standing, free *slots) bool {
-	for i := range st.tasks {
-		if s := st.tasks[i].Start; s != nil {
-			if _, ok := free.admit(s); ok {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Due reports the next moment at which something is due by the clock, zero
 // for none.
 func (l *Loop) Due() time.Time {
 	var next time.Time
-	for _, st := range l.units {
-		next = earlier(next, st.look)
+	for _, at := range l.looks {
+		next = earlier(next, at)
 	}
 	return next
 }
 
 func (l *Loop) world() spec.World {
-	stopped := map[string]spec.Reason{}
-	for agent, why := range l.Memory.Stopped {
-		if l.Probe && l.Now().Sub(why.Since) >= l.Policy.ProviderMax {
-			continue
-		}
-		stopped[agent] = why
-	}
-	return spec.World{Now: l.Now(), Root: l.Root, Memory: l.Memory, Runs: l.runs, Stopped: stopped}
+	return spec.World{Now: l.Now(), Root: l.Root, Memory: l.Memory, Runs: l.runs, Stopped: l.Memory.Stopped}
 }
 
 func (l *Loop) dialect(name string) spec.Dialect {
@@ -395,7 +371,7 @@ func (l *Loop) decide() []spec.Decision {
 	clear(l.dirty)
 	out := make([]spec.Decision, 0, len(todo))
 	for _, u := range todo {
-		if d, ok := l.weigh(u, w); ok {
+		if d, ok := l.weigh(u, l.probing(u, w)); ok {
 			out = append(out, d)
 		}
 	}

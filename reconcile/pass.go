@@ -40,6 +40,7 @@ func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]stru
 		if err != nil {
 			return err
 		}
+		l.wakeQueue()
 		if hints = touched; hints == nil {
 			hints = []string{}
 		}
@@ -53,83 +54,39 @@ func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]stru
 // due marks the units whose timers have run out.
 func (l *Loop) due() {
 	now := l.Now()
-	for u, st := range l.units {
-		if !st.look.IsZero() && !st.look.After(now) {
-			st.look = time.Time{}
+	for u, at := range l.looks {
+		if !at.After(now) {
+			delete(l.looks, u)
 			l.dirty[u] = struct{}{}
 		}
 	}
-}
-
-// admit lets the starts of a pass take their slots, those first that wait
-// longest, then by name; the others wait and say for what.
-func (l *Loop) admit(ds []spec.Decision) {
-	free := countSlots(l.Policy.Total, l.runs)
-	type candidate struct {
-		td    *spec.TaskDecision
-		since time.Time
+	if l.Probe {
+		l.probe(now)
 	}
-	var starts []candidate
-	for i := range ds {
-		for j := range ds[i].Tasks {
-			td := &ds[i].Tasks[j]
-			if td.Start == nil {
-				continue
-			}
-			since := l.Now()
-			if s, ok := l.Seen[td.Task.ID]; ok && s.Code == spec.LimitFull {
-				since = s.Since
-			}
-			starts = append(starts, candidate{td, since})
-		}
-	}
-	slices.SortStableFunc(starts, func(a, b candidate) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.td.Task.ID.Name, b.td.Task.ID.Name))
-	})
-	for _, c := range starts {
-		l.admitOne(c.td, free)
-	}
-}
-
-func (l *Loop) admitOne(td *spec.TaskDecision, free *slots) {
-	if l.Selects != nil && !l.Selects(td.Task.ID) {
-		td.Start, td.Changes = nil, nil
-		return
-	}
-	if wait, ok := l.retries[td.Task.ID]; ok && wait.until.After(l.Now()) {
-		td.Start, td.Changes = nil, nil
-		td.State, td.Reason, td.Look = spec.StateWaiting, wait.reason, wait.until
-		return
-	}
-	if why, ok := free.admit(td.Start); !ok {
-		td.State, td.Reason = spec.StateWaiting, why
-		td.Changes = nil
-	}
-}
-
-// admitted reports whether a decision's start has its slot.
-func admitted(td *spec.TaskDecision) bool {
-	return td.Start != nil && td.State == spec.StateReady
 }
 
 // settle keeps what was decided of a unit, and who waits for whom.
 func (l *Loop) settle(d spec.Decision) {
 	l.unwait(d.Unit)
 	st := &standing{tasks: d.Tasks, problems: d.Problems}
+	var look time.Time
+	full := false
 	for i := range d.Tasks {
 		td := &d.Tasks[i]
 		l.taskUnit[td.Task.ID] = d.Unit
-		st.look = earlier(st.look, td.Look)
+		look = earlier(look, td.Look)
 		for _, name := range td.Reason.WaitsFor {
 			if td.Reason.Code != spec.LimitFull {
 				l.wait(name, d.Unit)
 			}
 		}
-		if td.Reason.Code == spec.LimitFull && !slices.Contains(l.queue, d.Unit) {
-			l.queue = append(l.queue, d.Unit)
-		}
+		full = full || td.Reason.Code == spec.LimitFull
 	}
-	if len(d.Tasks) == 0 {
+	l.enqueue(d.Unit, full)
+	if delete(l.looks, d.Unit); !look.IsZero() {
+		l.looks[d.Unit] = look
+	}
+	if len(d.Tasks)+len(d.Problems) == 0 {
 		delete(l.units, d.Unit)
 	} else {
 		l.units[d.Unit] = st
@@ -147,7 +104,9 @@ func (l *Loop) unwait(u spec.Unit) {
 	if st := l.units[u]; st != nil {
 		for _, td := range st.tasks {
 			for _, name := range td.Reason.WaitsFor {
-				delete(l.waiters[name], u)
+				if delete(l.waiters[name], u); len(l.waiters[name]) == 0 {
+					delete(l.waiters, name)
+				}
 			}
 		}
 	}
@@ -194,25 +153,8 @@ func (l *Loop) remember(td *spec.TaskDecision, unit spec.Unit) {
 			l.Memory.Records[id] = td.Record
 		}
 	}
-	for agent, why := range td.StopRoutes {
-		if _, ok := l.Memory.Stopped[agent]; !ok {
-			l.Memory.Stopped[agent] = why
-			l.unsaved = true
-			l.dirtyAgent(agent)
-		}
-	}
+	l.rememberRoutes(td)
 	l.rememberGroup(td, unit)
-}
-
-// dirtyAgent looks again at all tasks that would start on a program.
-func (l *Loop) dirtyAgent(agent string) {
-	for u, st := range l.units {
-		for _, td := range st.tasks {
-			if td.Start != nil && td.Start.Try.Route.Agent == agent || td.Reason.Code == spec.RouteStopped {
-				l.dirty[u] = struct{}{}
-			}
-		}
-	}
 }
 
 // rememberGroup keeps the seed's orchestration state of a group.

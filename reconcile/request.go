@@ -187,14 +187,14 @@ func (l *Loop) release(ctx context.Context, id spec.TaskID, td *spec.TaskDecisio
 func (l *Loop) retry(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	changed := false
 	delete(l.retries, id)
-	if td != nil && td.Reason.Code == spec.RouteStopped || td != nil && td.Reason.Code == spec.CLIMissing {
-		for agent := range l.Memory.Stopped {
-			delete(l.Memory.Stopped, agent)
-			changed = true
+	if td != nil && routeBlocked(td) {
+		for agent, why := range l.Memory.Stopped {
+			if why.Same(td.Reason) {
+				l.freeRoute(agent)
+				changed = true
+			}
 		}
-		for u := range l.units {
-			l.dirty[u] = struct{}{}
-		}
+		l.dirtyTurned()
 	}
 	if rec := l.Memory.Records[id].Clone(); rec != nil && l.clearBlock(rec) {
 		l.Memory.Records[id] = rec
