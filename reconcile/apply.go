@@ -161,13 +161,21 @@ func (l *Loop) blockLog(p *pending, err error, code spec.Code) {
 	p.td.State, p.td.Reason, p.td.Start, p.failed = spec.StateBlocked, why, nil, true
 }
 
-// baselines saves the archives that tasks had when they were first seen,
-// before anything of theirs runs: afterwards nobody could tell old from new.
+// baselines saves, before anything of theirs runs, the archives that tasks had
+// when they were first seen, and when a new life of a name began: afterwards
+// nobody could tell old from new.
 func (l *Loop) baselines(ctx context.Context, b *batch) error {
 	need := false
 	for _, p := range b.tasks {
-		if len(p.td.Baseline) > 0 && p.td.Start != nil {
+		if p.td.Start == nil {
+			continue
+		}
+		if len(p.td.Baseline) > 0 {
 			l.rememberGroup(p.td, p.unit)
+			need = true
+		}
+		if id, rec := p.td.Task.ID, p.td.Record; rec != nil && !rec.Born.IsZero() && l.Memory.Records[id] == nil && len(p.td.Folds) == 0 {
+			l.Memory.Records[id] = rec.Clone()
 			need = true
 		}
 	}
@@ -358,5 +366,5 @@ func sameHold(a, b *spec.Hold) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.By == b.By && a.Was == b.Was && a.Since.Equal(b.Since)
+	return a.By == b.By && a.Was == b.Was && a.Stop == b.Stop && a.Since.Equal(b.Since)
 }

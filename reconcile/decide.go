@@ -151,7 +151,7 @@ func (x *decider) living(td *spec.TaskDecision) bool {
 	if td.Record.Generation == generationOf(*r) {
 		touch(td.Record, r.Locator.Role)
 	}
-	if td.Record.Held != nil && r.State != spec.RunOrphaned {
+	if held := td.Record.Held; held != nil && held.Stop && r.State != spec.RunOrphaned {
 		td.Stops = append(td.Stops, r.Locator.Attempt)
 	}
 	return true

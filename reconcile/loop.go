@@ -53,6 +53,7 @@ type Loop struct {
 	looks    map[spec.Unit]time.Time // when a timer of a unit ends
 	probes   map[spec.Unit]string    // units that try a stopped program again
 	turned   []string                // programs that were stopped or freed in this pass
+	silent   map[string]time.Time    // attempt → the last look into its silence that was told
 	stopping map[string]bool
 	listed   bool // the dialects were asked for their units
 	entered  bool
@@ -94,7 +95,7 @@ func New(o Options) *Loop {
 		branches: map[reader][]spec.Unit{}, problems: map[reader][]spec.Problem{},
 		units: map[spec.Unit]*standing{}, taskUnit: map[spec.TaskID]spec.Unit{},
 		waiters: map[string]map[spec.Unit]struct{}{}, runs: map[spec.TaskID][]spec.Run{},
-		dirty: map[spec.Unit]struct{}{}, stale: map[spec.Unit]struct{}{}, stopping: map[string]bool{},
+		dirty: map[spec.Unit]struct{}{}, stale: map[spec.Unit]struct{}{}, stopping: map[string]bool{}, silent: map[string]time.Time{},
 		retries: map[spec.TaskID]infraWait{}, queued: map[spec.Unit]bool{}, looks: map[spec.Unit]time.Time{},
 		probes: map[spec.Unit]string{},
 	}
@@ -332,13 +333,16 @@ func sameRuns(a, b []spec.Run) bool {
 func live(runs map[spec.TaskID][]spec.Run) int {
 	n := 0
 	for _, rs := range runs {
-		for _, r := range rs {
-			if r.State.Live() {
-				n++
-			}
+		if lives(rs) {
+			n++
 		}
 	}
 	return n
+}
+
+// lives reports whether one of a task's attempts is not over; two never are.
+func lives(rs []spec.Run) bool {
+	return slices.ContainsFunc(rs, func(r spec.Run) bool { return r.State.Live() })
 }
 
 // Due reports the next moment at which something is due by the clock, zero

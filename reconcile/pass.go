@@ -28,6 +28,9 @@ func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]stru
 		if err := l.look(ctx, hints); err != nil {
 			return err
 		}
+		if err := l.tellSilence(ctx); err != nil {
+			return err
+		}
 		l.due()
 		ds := l.decide()
 		l.entered = true
@@ -48,6 +51,7 @@ func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]stru
 			mine = nil
 		}
 	}
+	l.expire()
 	return l.flush(ctx, false)
 }
 
@@ -133,7 +137,10 @@ func (l *Loop) flush(ctx context.Context, now bool) error {
 	}
 	gone := l.removes
 	l.removes = nil
-	return l.Launcher.Remove(ctx, gone)
+	// What cannot be removed now is tried again by the next process: a run
+	// directory that stays costs room, and means nothing to anyone.
+	_ = l.Launcher.Remove(ctx, gone)
+	return nil
 }
 
 // Close saves what the last passes left unsaved.

@@ -77,6 +77,11 @@ func (l *Loop) Request(ctx context.Context, r spec.Request) spec.Answer {
 		if !changed {
 			continue
 		}
+		if td := l.task(id); td != nil && td.Task.Doc != "" { // it may have been edited
+			if err := l.read(ctx, []string{td.Task.Doc}); err != nil {
+				out.Error = err.Error()
+			}
+		}
 		l.unsaved = true
 		l.dirty[l.unitOf(id)] = struct{}{}
 		l.wakeWaiters(id.Name)
@@ -112,23 +117,28 @@ func (l *Loop) ask(ctx context.Context, r spec.Request, id spec.TaskID) (bool, s
 }
 
 // stop is end and hold: the attempt ends, no failure is counted, and the task
-// goes on only when it is released.
+// goes on only when it is released. A shim that cannot be told now is told in
+// the next pass.
 func (l *Loop) stop(ctx context.Context, r spec.Request, id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	changed, message := l.hold(ctx, r, id, td)
-	for _, run := range l.runs[id] {
-		if !run.State.Live() {
-			continue
-		}
+	for _, run := range l.liveRuns(id) {
 		attempt := run.Locator.Attempt
+		if rec := l.Memory.Records[id].Clone(); rec != nil && rec.Held != nil && !rec.Held.Stop {
+			rec.Held.Stop = true
+			l.Memory.Records[id] = rec
+			changed = true
+		}
 		if err := l.Launcher.Stop(ctx, attempt, "person"); err != nil {
 			return changed, fmt.Sprintf("held, but %s could not be told to end: %v", attempt, err)
 		}
 		l.stopping[attempt] = true
-		return true, "ending " + attempt + "; held until: drover release " + id.Name
+		return changed, "ending " + attempt + "; held until: drover release " + id.Name
 	}
 	return changed, message
 }
 
+// hold keeps a task from starting anything; an attempt that lives goes on to
+// its end.
 func (l *Loop) hold(ctx context.Context, r spec.Request, id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	rec := l.Memory.Records[id].Clone()
 	if rec != nil && rec.Held != nil || td != nil && td.State == spec.StateHeld {
@@ -143,7 +153,6 @@ func (l *Loop) hold(ctx context.Context, r spec.Request, id spec.TaskID, td *spe
 	if was := td.Task.Status; was != "" && len(l.liveRuns(id)) == 0 {
 		err := l.Files.Apply(ctx, spec.SetField{Path: td.Task.Doc, Key: "status", Value: "hold", Was: was})
 		if err == nil {
-			l.note(ctx, td)
 			return true, "held: " + td.Task.Doc + " says status: hold"
 		}
 	}
@@ -153,13 +162,6 @@ func (l *Loop) hold(ctx context.Context, r spec.Request, id spec.TaskID, td *spe
 	rec.Held = &spec.Hold{Since: l.Now(), By: r.By}
 	l.Memory.Records[id] = rec
 	return true, "held until: drover release " + id.Name
-}
-
-// note makes an edited document known at once.
-func (l *Loop) note(ctx context.Context, td *spec.TaskDecision) {
-	if tree, _, err := l.Files.Snapshot(ctx, []string{td.Task.Doc}); err == nil {
-		l.tree = tree
-	}
 }
 
 func (l *Loop) release(ctx context.Context, id spec.TaskID, td *spec.TaskDecision) (bool, string) {
@@ -174,7 +176,6 @@ func (l *Loop) release(ctx context.Context, id spec.TaskID, td *spec.TaskDecisio
 		if err != nil {
 			return changed, fmt.Sprintf("%s still says status: hold: %v", td.Task.Doc, err)
 		}
-		l.note(ctx, td)
 		changed = true
 	}
 	if !changed {
@@ -256,6 +257,7 @@ func (l *Loop) forget(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 		if _, ok := g.Tasks[id.Name]; ok {
 			delete(g.Tasks, id.Name)
 			delete(g.Baseline, id.Name)
+			g.Orchestration = orchestration(g)
 			changed = true
 		}
 	}
@@ -266,7 +268,11 @@ func (l *Loop) forget(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	if !changed {
 		return false, "nothing is known of it"
 	}
-	delete(l.units, l.unitOf(id))
+	u := l.unitOf(id)
+	l.unwait(u)
+	l.enqueue(u, false)
+	delete(l.units, u)
+	delete(l.looks, u)
 	delete(l.Seen, id)
 	return true, "forgotten"
 }

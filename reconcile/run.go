@@ -148,8 +148,13 @@ func (l *Loop) Acted() bool { return l.acted }
 // Drained reports whether nothing is running, startable or on a timer: what is
 // left needs a person, or waits for what needs one.
 func (l *Loop) Drained() bool {
-	if l.Running() > 0 || len(l.dirty) > 0 {
+	if len(l.dirty) > 0 {
 		return false
+	}
+	for id, rs := range l.runs {
+		if td := l.task(id); lives(rs) && (td == nil || td.Reason.Code != spec.LeftoverProcess) {
+			return false
+		}
 	}
 	for _, st := range l.units {
 		for i := range st.tasks {

@@ -91,6 +91,8 @@ type Block struct {
 type Hold struct {
 	Since time.Time `json:"since"`
 	By    string    `json:"by"`
+	// Stop: its living attempt shall end, too.
+	Stop bool `json:"stop,omitempty"`
 	// Was is the status that the hold replaced, where the document has one.
 	Was string `json:"was,omitempty"`
 }
