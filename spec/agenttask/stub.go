@@ -112,7 +112,11 @@ func (d *Dialect) reviewerNote(x *taskFacts, gen spec.Generation, lang string) s
 	if !d.drover() {
 		slot := x.plan.logSlot()
 		fmt.Fprintf(&b, "PASS: rename the PLAN to plan%s_%d.log and this file to code_review%s_%d.log, write complete.log\n", slot, gen.Plan, slot, gen.Plan)
-		fmt.Fprintf(&b, "(this file's first line, then verdict=PASS, completed_at=<RFC 3339>, review=<file>), and move the folder to\n%s.\n", d.archivePattern(x))
+		what := "the folder"
+		if x.flat {
+			what = "these files, not WORK_LOG.md,"
+		}
+		fmt.Fprintf(&b, "(this file's first line, then verdict=PASS, completed_at=<RFC 3339>, review=<file>), and move %s to\n%s.\n", what, d.archivePattern(x))
 		fmt.Fprintf(&b, "WARN or FAIL: rename the pair the same way, and write the next PLAN and CODE_REVIEW with plan=%d.\n", gen.Plan+1)
 	}
 	b.WriteString("-->\n")
