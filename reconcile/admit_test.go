@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"drover/spec"
@@ -278,4 +279,35 @@ func TestChangeThatFailsBacksOff(t *testing.T) {
 	d.step(t, l, []string{})
 	d.wantState(t, l, "g/01_a", spec.StateRunning, "")
 	d.check(t)
+}
+
+// Events and state that cannot be written wait for room; nothing is lost, and
+// nothing starts meanwhile.
+func TestFullDiskOfTheJournal(t *testing.T) {
+	for _, broken := range []string{"events", "save"} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDisk(tasks("g/01_a cloud-G09", "g/02+01_b cloud-G09"), time.Now)
+			until := time.Now().Add(5 * time.Minute)
+			d.fail = func(call string) error {
+				if call == broken && time.Now().Before(until) {
+					return errFull
+				}
+				return nil
+			}
+			l, _ := d.drive(t, Drain, nil)
+			d.check(t)
+			if !d.archived("g/01_a") || !d.archived("g/02_b") && !d.archived("g/02+01_b") {
+				t.Errorf("%s: %s", broken, d.standing(l))
+			}
+			starts := 0
+			for _, e := range d.events {
+				if e.Kind == spec.EventStart {
+					starts++
+				}
+			}
+			if starts != 4 {
+				t.Errorf("%s: %d starts are told, want 4", broken, starts)
+			}
+		})
+	}
 }

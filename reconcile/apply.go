@@ -3,9 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"drover/spec"
@@ -42,8 +42,12 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 		l.end(ctx, p)
 		l.change(ctx, b, p)
 	}
+	l.conclude(ctx, b)
 	l.finishRows(ctx, b)
 	if err := l.baselines(ctx, b); err != nil {
+		for _, p := range b.tasks {
+			l.dirty[p.unit] = struct{}{}
+		}
 		return nil, err
 	}
 	l.claim(ctx, b)
@@ -55,14 +59,10 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 		l.record(b, p)
 	}
 	l.dirtyTurned()
-	if len(b.events)+len(b.rollups) > 0 {
-		if err := l.Journal.Append(ctx, b.events, b.rollups); err != nil {
-			return nil, fmt.Errorf("record events: %w", err)
-		}
-	}
 	l.acted = l.acted || l.unsaved || len(b.events)+len(b.rollups)+len(b.touched)+len(l.removes) > 0
 	l.tell(b.notices)
-	return b.touched, nil
+	l.events, l.rollups = append(l.events, b.events...), append(l.rollups, b.rollups...)
+	return b.touched, l.write(ctx)
 }
 
 // end stops and sweeps what the decision wants gone.
@@ -129,6 +129,27 @@ func (l *Loop) keepBack(p *pending, err error) {
 	p.td.State, p.td.Reason, p.td.Look = spec.StateWaiting, w.reason, w.until
 }
 
+// conclude tells the locators of failures that the shims could not record: an
+// attempt that was lost, and one whose CLI reported a success that was none.
+func (l *Loop) conclude(ctx context.Context, b *batch) {
+	for _, p := range b.tasks {
+		for i := range p.td.Folds {
+			f := &p.td.Folds[i]
+			class, source := classOf(f.Run), spec.SourceSystem
+			if f.Judgement.Failed {
+				class, source = spec.ClassGenericError, spec.SourceDispatcher
+			} else if class != spec.ClassLost {
+				continue
+			}
+			loc := &f.Run.Locator
+			loc.FailureClass, loc.FailureSource = class, source
+			if err := l.Launcher.Conclude(ctx, loc.Attempt, class, source); err != nil {
+				l.keepBack(p, err) // the fold itself stands; the next pass has room again
+			}
+		}
+	}
+}
+
 // finishRows writes the FINISH rows of what was folded; the state follows.
 func (l *Loop) finishRows(ctx context.Context, b *batch) {
 	var rows []spec.LogRow
@@ -182,9 +203,7 @@ func (l *Loop) baselines(ctx context.Context, b *batch) error {
 	if !need {
 		return nil
 	}
-	l.unsaved = false
-	l.savedAt = l.Now()
-	return l.Journal.Save(ctx, l.Memory)
+	return l.save(ctx)
 }
 
 // claim makes the run directories of all starts, then their START rows.
@@ -224,6 +243,9 @@ func (l *Loop) claim(ctx context.Context, b *batch) {
 // missing stops every route of a program that is not there.
 func (l *Loop) missing(p *pending, detail string) {
 	agent := p.td.Start.Try.Route.Agent
+	if _, rest, ok := strings.Cut(detail, spec.ErrCLIMissing.Error()+": "); ok {
+		detail = rest // without the one attempt that met it: it stops them all
+	}
 	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "drover init --agents, then drover retry " + p.td.Task.ID.Name}
 	l.stopRoute(agent, why)
 	p.td.Start = nil

@@ -37,35 +37,40 @@ type Options struct {
 // Loop reconciles a workspace. It is used by one goroutine.
 type Loop struct {
 	Options
-	deps     *deps
-	tree     spec.Tree
-	branches map[reader][]spec.Unit
-	problems map[reader][]spec.Problem
-	units    map[spec.Unit]*standing
-	taskUnit map[spec.TaskID]spec.Unit
-	waiters  map[string]map[spec.Unit]struct{} // by name of what they wait for
-	runs     map[spec.TaskID][]spec.Run
-	dirty    map[spec.Unit]struct{}
-	stale    map[spec.Unit]struct{}  // files changed; decided at the next scan
-	mine     map[spec.Unit]struct{}  // between scans: the units that files may mark
-	queue    []spec.Unit             // units with a task that waits for a slot, oldest first
-	queued   map[spec.Unit]bool      // of those in the queue: whether they still wait
-	looks    map[spec.Unit]time.Time // when a timer of a unit ends
-	probes   map[spec.Unit]string    // units that try a stopped program again
-	turned   []string                // programs that were stopped or freed in this pass
-	silent   map[string]time.Time    // attempt → the last look into its silence that was told
-	stopping map[string]bool
-	listed   bool // the dialects were asked for their units
-	entered  bool
-	ending   bool // a request asked drover itself to end
-	unsaved  bool
-	savedAt  time.Time
-	done     int  // tasks that became complete in this process
-	ran      int  // attempts that ended in this process
-	acted    bool // this process had an effect
-	used     spec.Usage
-	removes  []string // run directories to go once the memory is saved
-	retries  map[spec.TaskID]infraWait
+	deps      *deps
+	tree      spec.Tree
+	branches  map[reader][]spec.Unit
+	problems  map[reader][]spec.Problem
+	units     map[spec.Unit]*standing
+	taskUnit  map[spec.TaskID]spec.Unit
+	waiters   map[string]map[spec.Unit]struct{} // by name of what they wait for
+	runs      map[spec.TaskID][]spec.Run
+	dirty     map[spec.Unit]struct{}
+	stale     map[spec.Unit]struct{}  // files changed; decided at the next scan
+	mine      map[spec.Unit]struct{}  // between scans: the units that files may mark
+	queue     []spec.Unit             // units with a task that waits for a slot, oldest first
+	queued    map[spec.Unit]bool      // of those in the queue: whether they still wait
+	looks     map[spec.Unit]time.Time // when a timer of a unit ends
+	probes    map[spec.Unit]string    // units that try a stopped program again
+	turned    []string                // programs that were stopped or freed in this pass
+	silent    map[string]time.Time    // attempt → the last look into its silence that was told
+	stopping  map[string]bool
+	listed    bool // the dialects were asked for their units
+	entered   bool
+	ending    bool                   // a request asked drover itself to end
+	events    []spec.Event           // to be recorded
+	rollups   []spec.Rollup          // likewise
+	patient   bool                   // wait where drover's own state cannot be written
+	broken    error                  // it cannot be written now
+	regrouped map[string]*spec.Group // groups with a task whose state changed
+	unsaved   bool
+	savedAt   time.Time
+	done      int  // tasks that became complete in this process
+	ran       int  // attempts that ended in this process
+	acted     bool // this process had an effect
+	used      spec.Usage
+	removes   []string // run directories to go once the memory is saved
+	retries   map[spec.TaskID]infraWait
 }
 
 // standing is what the last decision said of a unit.
@@ -97,7 +102,7 @@ func New(o Options) *Loop {
 		waiters: map[string]map[spec.Unit]struct{}{}, runs: map[spec.TaskID][]spec.Run{},
 		dirty: map[spec.Unit]struct{}{}, stale: map[spec.Unit]struct{}{}, stopping: map[string]bool{}, silent: map[string]time.Time{},
 		retries: map[spec.TaskID]infraWait{}, queued: map[spec.Unit]bool{}, looks: map[spec.Unit]time.Time{},
-		probes: map[spec.Unit]string{},
+		probes: map[spec.Unit]string{}, regrouped: map[string]*spec.Group{},
 	}
 }
 

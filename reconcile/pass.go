@@ -11,10 +11,6 @@ import (
 	"drover/spec"
 )
 
-// saveEvery bounds how often state.json is written; what is newer is rebuilt
-// from run directories and files.
-const saveEvery = 100 * time.Millisecond
-
 // Pass looks at what hints name (nil: at everything), decides, and applies,
 // until its own effects ask for nothing more. With mine it reads only the
 // files of those units again; the candidates as a whole are scanned with nil,
@@ -123,29 +119,6 @@ func (l *Loop) wakeWaiters(task string) {
 	}
 }
 
-// flush saves the memory if it changed, and lets go of run directories only
-// after the memory no longer needs them.
-func (l *Loop) flush(ctx context.Context, now bool) error {
-	if l.unsaved && (now || len(l.removes) > 0 || l.Now().Sub(l.savedAt) >= saveEvery) {
-		if err := l.Journal.Save(ctx, l.Memory); err != nil {
-			return err
-		}
-		l.unsaved, l.savedAt = false, l.Now()
-	}
-	if len(l.removes) == 0 {
-		return nil
-	}
-	gone := l.removes
-	l.removes = nil
-	// What cannot be removed now is tried again by the next process: a run
-	// directory that stays costs room, and means nothing to anyone.
-	_ = l.Launcher.Remove(ctx, gone)
-	return nil
-}
-
-// Close saves what the last passes left unsaved.
-func (l *Loop) Close(ctx context.Context) error { return l.flush(ctx, true) }
-
 // Unsaved reports whether something waits to be saved.
 func (l *Loop) Unsaved() bool { return l.unsaved }
 
@@ -188,7 +161,7 @@ func (l *Loop) rememberGroup(td *spec.TaskDecision, unit spec.Unit) {
 		}
 	}
 	g.Tasks[td.Task.ID.Name] = state
-	g.Orchestration = orchestration(g)
+	l.regrouped[name] = g
 	l.unsaved = true
 }
 

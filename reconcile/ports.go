@@ -50,6 +50,9 @@ type Launcher interface {
 	// Sweep kills what is left of an attempt whose shim is gone. An error means
 	// that something is left.
 	Sweep(ctx context.Context, attempt string) error
+	// Conclude writes into an ended attempt's locator what only drover can know
+	// of its failure.
+	Conclude(ctx context.Context, attempt string, class spec.Class, source spec.Source) error
 	// Remove deletes run directories that have served.
 	Remove(ctx context.Context, attempts []string) error
 }

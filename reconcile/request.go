@@ -257,7 +257,7 @@ func (l *Loop) forget(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 		if _, ok := g.Tasks[id.Name]; ok {
 			delete(g.Tasks, id.Name)
 			delete(g.Baseline, id.Name)
-			g.Orchestration = orchestration(g)
+			l.regrouped[id.Name] = g
 			changed = true
 		}
 	}

@@ -40,6 +40,7 @@ const (
 // recorded.
 func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
 	whole := context.WithoutCancel(ctx)
+	l.patient = mode != Once
 	var hints []string
 	if l.Looked {
 		hints = []string{}
@@ -112,12 +113,20 @@ func (h Hint) paths() []string {
 	return h.Paths
 }
 
-// pass answers requests and reconciles.
+// pass answers requests and reconciles. After drover's own state could not be
+// written for a while, it looks at everything.
 func (l *Loop) pass(ctx context.Context, hints []string, mine map[spec.Unit]struct{}) error {
-	if err := l.Requests(ctx); err != nil {
-		return err
+	if l.broken != nil {
+		if !l.mended(ctx) {
+			return nil
+		}
+		hints = nil
 	}
-	return l.Pass(ctx, hints, mine)
+	err := l.Requests(ctx)
+	if err == nil {
+		err = l.Pass(ctx, hints, mine)
+	}
+	return l.stuck(err)
 }
 
 // alarm rings at the next timer of a task, or when the memory wants saving;
@@ -128,6 +137,9 @@ func (l *Loop) alarm() *time.Timer {
 	now := l.Now()
 	if at := l.Due(); !at.IsZero() {
 		wait = min(wait, at.Sub(now))
+	}
+	if l.broken != nil {
+		return time.NewTimer(time.Second)
 	}
 	if l.unsaved {
 		wait = min(wait, saveEvery-now.Sub(l.savedAt))
@@ -148,7 +160,7 @@ func (l *Loop) Acted() bool { return l.acted }
 // Drained reports whether nothing is running, startable or on a timer: what is
 // left needs a person, or waits for what needs one.
 func (l *Loop) Drained() bool {
-	if len(l.dirty) > 0 {
+	if len(l.dirty) > 0 || l.broken != nil {
 		return false
 	}
 	for id, rs := range l.runs {

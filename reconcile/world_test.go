@@ -418,6 +418,10 @@ func (l *diskLauncher) Sweep(_ context.Context, attempt string) error {
 	return nil
 }
 
+func (l *diskLauncher) Conclude(_ context.Context, attempt string, class spec.Class, source spec.Source) error {
+	return nil
+}
+
 func (l *diskLauncher) Remove(_ context.Context, attempts []string) error {
 	d := (*disk)(l)
 	d.mu.Lock()
