@@ -253,11 +253,11 @@ func (l *Loop) forget(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 		delete(l.Memory.Records, id)
 		changed = true
 	}
-	for _, g := range l.Memory.Groups {
+	for name, g := range l.Memory.Groups {
 		if _, ok := g.Tasks[id.Name]; ok {
 			delete(g.Tasks, id.Name)
 			delete(g.Baseline, id.Name)
-			l.regrouped[id.Name] = g
+			l.regrouped[name] = g
 			changed = true
 		}
 	}
