@@ -32,13 +32,14 @@ func (a *App) lookAt(ctx context.Context, want func(spec.TaskID) bool) (spec.Sta
 func (a *App) requestsDir() string { return filepath.Join(a.State.Path, "requests") }
 
 func statusCommand(a *App) *cobra.Command {
-	var all, needsYou, exitCode bool
+	var all, needsYou, exitCode, follow bool
 	c := &cobra.Command{
 		Use: "status [SELECTOR…]", Short: "what runs, what waits and for what",
 		Example: "  drover status --needs-you",
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "complete tasks too")
 	c.Flags().BoolVar(&needsYou, "needs-you", false, "only what needs a person")
+	c.Flags().BoolVarP(&follow, "watch", "w", false, "show it again whenever it changes")
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with the code that run would have")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		want, err := selector(args, "")
@@ -48,15 +49,20 @@ func statusCommand(a *App) *cobra.Command {
 		if err := a.Open(c.Context()); err != nil {
 			return err
 		}
+		show := func(doc spec.StatusDoc) error {
+			if needsYou {
+				doc.Tasks = slices.DeleteFunc(slices.Clone(doc.Tasks), func(r spec.Row) bool { return !r.NeedsPerson })
+			}
+			return a.answer(doc, func(w io.Writer) { writeStatus(w, a, doc, all) })
+		}
+		if follow {
+			return a.follow(c.Context(), want, show)
+		}
 		doc, err := a.lookAt(c.Context(), want)
 		if err != nil {
 			return err
 		}
-		shown := doc
-		if needsYou {
-			shown.Tasks = slices.DeleteFunc(slices.Clone(doc.Tasks), func(r spec.Row) bool { return !r.NeedsPerson })
-		}
-		if err := a.answer(shown, func(w io.Writer) { writeStatus(w, a, shown, all) }); err != nil {
+		if err := show(doc); err != nil {
 			return err
 		}
 		if exitCode {

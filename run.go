@@ -101,13 +101,17 @@ func (a *App) run(ctx context.Context, f *runFlags, words []string) error {
 
 // drive owns the workspace while the loop runs.
 func (a *App) drive(ctx context.Context, f *runFlags, words []string, mode reconcile.Mode, selects func(spec.TaskID) bool) error {
+	began := a.Now()
+	screen := &screen{app: a, output: f.output}
 	unlock, err := a.State.Lock(ctx, fsstate.Disk{Seam: a.Seam}, a.Now())
+	var owned *fsstate.OwnedError
+	if errors.As(err, &owned) && !a.JSON && mode == reconcile.Drain {
+		return errors.Join(err, a.elsewhere(ctx, screen, owned.Owner, selects))
+	}
 	if err != nil {
 		return err
 	}
 	defer unlock() // the kernel would do the same at our end
-	began := a.Now()
-	screen := &screen{app: a, output: f.output}
 	o := engineOptions{tell: screen.notice, selects: selects, probe: mode == reconcile.Watch, stays: mode != reconcile.Once}
 	of := a.quietOf(f, words, mode)
 	if of != "" {
@@ -155,6 +159,24 @@ func (a *App) drive(ctx context.Context, f *runFlags, words []string, mode recon
 		}
 	}
 	return a.conclude(e, screen, mode, selects, began, timedOut, signals.got)
+}
+
+// elsewhere tells what the drover that owns the workspace runs (seed 003: exit
+// code 3 while another dispatcher owns a running task).
+func (a *App) elsewhere(ctx context.Context, s *screen, owner spec.Owner, selects func(spec.TaskID) bool) error {
+	doc, err := a.lookAt(ctx, selects)
+	if err != nil {
+		return err
+	}
+	for _, r := range doc.Tasks {
+		if r.State == spec.StateRunning {
+			s.banner(Banner{
+				Event: "following-another-drover", Task: r.Task,
+				Fields: []Field{{"dispatcher_pid", fmt.Sprint(owner.PID)}, {"locator", r.Locator}},
+			}, a.Now())
+		}
+	}
+	return nil
 }
 
 // wake gathers what can end the loop's wait. The watch begins before the first

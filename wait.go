@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os/signal"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +15,7 @@ import (
 )
 
 // waitEvery is how often a wait looks; a look costs what changed.
-const waitEvery = 200 * time.Millisecond
+const waitEvery = 250 * time.Millisecond
 
 func waitCommand(a *App) *cobra.Command {
 	var until string
@@ -51,39 +55,69 @@ func waitCommand(a *App) *cobra.Command {
 }
 
 // waitFor looks until the tasks are what is waited for, or ctx ends.
-func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) bool) (spec.StatusDoc, int, error) {
+func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) bool) (doc spec.StatusDoc, code int, err error) {
+	first := ""
+	ended, err := a.eachLook(ctx, want, func(d spec.StatusDoc) (bool, error) {
+		doc, code = d, outcome(d.Summary)
+		states := statesOf(d)
+		if first == "" {
+			first = states
+		}
+		return until == "final" && code != exitGoesOn ||
+			until == "complete" && (code == exitDone || code == exitPerson) ||
+			until == "change" && states != first, nil
+	})
+	if err == nil && !ended {
+		code = exitGoesOn
+	}
+	return doc, code, err
+}
+
+// follow shows the status again whenever a task's state or reason changes,
+// until somebody ends it.
+func (a *App) follow(ctx context.Context, want func(spec.TaskID) bool, show func(spec.StatusDoc) error) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	shown := ""
+	_, err := a.eachLook(ctx, want, func(d spec.StatusDoc) (bool, error) {
+		states := statesOf(d)
+		if states == shown {
+			return false, nil
+		}
+		if shown != "" && !a.JSON {
+			fmt.Fprintln(a.Out)
+		}
+		shown = states
+		return false, show(d)
+	})
+	return err
+}
+
+// eachLook looks again and again until done says so or ctx ends; ended tells
+// which.
+func (a *App) eachLook(ctx context.Context, want func(spec.TaskID) bool, done func(spec.StatusDoc) (bool, error)) (ended bool, err error) {
 	look := context.WithoutCancel(ctx)
 	e, err := a.engine(look, engineOptions{readOnly: true})
 	if err != nil {
-		return spec.StatusDoc{}, 0, err
+		return false, err
 	}
 	defer e.Close()
 	ticker := time.NewTicker(waitEvery)
 	defer ticker.Stop()
-	first := ""
 	for {
 		if err := e.Refresh(look, e.journal.Load); err != nil {
-			return spec.StatusDoc{}, 0, err
+			return false, err
 		}
 		doc, err := e.doc(want)
 		if err != nil {
-			return doc, 0, err
+			return false, err
 		}
-		code := outcome(doc.Summary)
-		states := statesOf(doc)
-		if first == "" {
-			first = states
-		}
-		switch {
-		case until == "final" && code != exitGoesOn,
-			until == "complete" && code == exitDone,
-			until == "complete" && code == exitPerson,
-			until == "change" && states != first:
-			return doc, code, nil
+		if ended, err := done(doc); ended || err != nil {
+			return ended, err
 		}
 		select {
 		case <-ctx.Done():
-			return doc, exitGoesOn, nil
+			return false, nil
 		case <-ticker.C:
 		}
 	}
@@ -91,13 +125,17 @@ func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) 
 
 // statesOf is a text that differs when any task's state or reason does.
 func statesOf(doc spec.StatusDoc) string {
-	out := " "
+	var b strings.Builder
 	for _, r := range doc.Tasks {
-		out += r.Task + "=" + string(r.State)
+		fmt.Fprintf(&b, "%s=%s %s %s", r.Task, r.State, r.Stage, r.Attempt)
 		if r.Reason != nil {
-			out += ":" + string(r.Reason.Code)
+			b.WriteString(" " + string(r.Reason.Code) + " " + r.Reason.Detail)
 		}
-		out += " "
+		b.WriteByte('\n')
 	}
-	return out
+	for _, p := range doc.Problems {
+		fmt.Fprintln(&b, p)
+	}
+	fmt.Fprintln(&b, doc.Owner != nil)
+	return b.String()
 }
