@@ -46,8 +46,26 @@ func (s *slots) take(key, agent, task string) {
 	s.all = append(s.all, task)
 }
 
+// room takes a slot for a start if there is one.
+func (s *slots) room(st *spec.Start) bool {
+	r := st.Try.Route
+	key := limitKey(r)
+	if r.AtOnce > 0 && len(s.byKey[key]) >= r.AtOnce || s.full() ||
+		r.ProgramAtOnce > 0 && len(s.byAgent[r.Agent]) >= r.ProgramAtOnce {
+		return false
+	}
+	s.take(key, r.Agent, st.Task.ID.Name)
+	return true
+}
+
+// full reports whether no route at all has room.
+func (s *slots) full() bool { return s.total > 0 && len(s.all) >= s.total }
+
 // admit takes a slot for a start, or says which limit is full and who holds it.
 func (s *slots) admit(st *spec.Start) (spec.Reason, bool) {
+	if s.room(st) {
+		return spec.Reason{}, true
+	}
 	r := st.Try.Route
 	key := limitKey(r)
 	switch {
@@ -55,11 +73,8 @@ func (s *slots) admit(st *spec.Start) (spec.Reason, bool) {
 		return full(key, r.AtOnce, s.byKey[key]), false
 	case r.ProgramAtOnce > 0 && len(s.byAgent[r.Agent]) >= r.ProgramAtOnce:
 		return full(r.Agent, r.ProgramAtOnce, s.byAgent[r.Agent]), false
-	case s.total > 0 && len(s.all) >= s.total:
-		return full("all agents", s.total, s.all), false
 	}
-	s.take(key, r.Agent, st.Task.ID.Name)
-	return spec.Reason{}, true
+	return full("all agents", s.total, s.all), false
 }
 
 // full names the limit in the detail and its holders apart, so that a change
@@ -132,29 +147,31 @@ func admitted(td *spec.TaskDecision) bool {
 
 // enqueue keeps a unit's place among those that wait for a slot.
 func (l *Loop) enqueue(u spec.Unit, full bool) {
-	_, in := l.queued[u]
+	was, in := l.queued[u]
 	if full && !in {
 		l.queue = append(l.queue, u)
 	}
 	if full || in {
 		l.queued[u] = full
 	}
+	l.vacant = l.vacant || was && !full
 }
 
 // wakeQueue lets those look again that wait for a slot and may now start, as
 // many from the head of each limit's queue as there are slots. Who is not let
 // in then keeps the place.
 func (l *Loop) wakeQueue() {
-	if len(l.queue) == 0 {
+	l.vacant = false
+	free := countSlots(l.Policy.Total, l.runs)
+	if len(l.queue) == 0 || free.full() {
 		return
 	}
-	free := countSlots(l.Policy.Total, l.runs)
 	l.queue = slices.DeleteFunc(l.queue, func(u spec.Unit) bool {
 		if !l.queued[u] {
 			delete(l.queued, u)
 			return true
 		}
-		if l.mayStart(l.units[u], free) {
+		if mayStart(l.units[u], free) {
 			l.dirty[u] = struct{}{}
 		}
 		return false
@@ -162,18 +179,8 @@ func (l *Loop) wakeQueue() {
 }
 
 // mayStart takes a slot for a queued task if there is one.
-func (l *Loop) mayStart(st *standing, free *slots) bool {
-	if st == nil {
-		return false
-	}
-	for i := range st.tasks {
-		td := &st.tasks[i]
-		if td.Reason.Code != spec.LimitFull || td.Start == nil {
-			continue
-		}
-		if _, ok := free.admit(td.Start); ok {
-			return true
-		}
-	}
-	return false
+func mayStart(st *standing, free *slots) bool {
+	return st != nil && slices.ContainsFunc(st.tasks, func(td spec.TaskDecision) bool {
+		return td.Reason.Code == spec.LimitFull && td.Start != nil && free.room(td.Start)
+	})
 }

@@ -124,7 +124,7 @@ func (l *Loop) keepBack(p *pending, err error) {
 	w.until = l.Now().Add(backoff(w.n, spec.ClassInfra, l.Policy))
 	w.reason = spec.Reason{Code: spec.InfraWait, Detail: err.Error()}
 	l.retries[p.td.Task.ID] = w
-	p.failed = true
+	p.failed, l.vacant = true, l.vacant || p.td.Start != nil
 	p.td.Start = nil
 	p.td.State, p.td.Reason, p.td.Look = spec.StateWaiting, w.reason, w.until
 }
@@ -179,6 +179,7 @@ func (l *Loop) blockLog(p *pending, err error, code spec.Code) {
 	}
 	why := spec.Reason{Code: code, Detail: err.Error(), Resume: "drover retry " + p.td.Task.ID.Name}
 	p.td.Record.Block = &spec.Block{Reason: why, Since: l.Now()}
+	l.vacant = l.vacant || p.td.Start != nil
 	p.td.State, p.td.Reason, p.td.Start, p.failed = spec.StateBlocked, why, nil, true
 }
 

@@ -26,6 +26,8 @@ type Options struct {
 	Tell func(Notice)
 	// Selects limits what may start to the tasks it accepts; nil accepts all.
 	Selects func(spec.TaskID) bool
+	// Settings is a hash of what programs and routes are set to.
+	Settings string
 	// Looked: Files was brought up to date just now, so the first pass need not
 	// verify everything again.
 	Looked bool
@@ -49,6 +51,7 @@ type Loop struct {
 	stale     map[spec.Unit]struct{}  // files changed; decided at the next scan
 	mine      map[spec.Unit]struct{}  // between scans: the units that files may mark
 	queue     []spec.Unit             // units with a task that waits for a slot, oldest first
+	vacant    bool                    // one left the queue, or its slot, without an attempt that ended
 	queued    map[spec.Unit]bool      // of those in the queue: whether they still wait
 	looks     map[spec.Unit]time.Time // when a timer of a unit ends
 	probes    map[spec.Unit]string    // units that try a stopped program again
@@ -267,6 +270,7 @@ func (l *Loop) dropBranch(r reader) {
 // recall adds the units that only the memory knows: tasks whose folders are
 // gone are still to be judged (seed 003, baseline).
 func (l *Loop) recall() {
+	l.readmit()
 	for id, rec := range l.Memory.Records {
 		l.dirty[spec.Unit{Dialect: id.Dialect, Key: rec.Unit}] = struct{}{}
 	}

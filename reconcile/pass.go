@@ -39,7 +39,9 @@ func (l *Loop) Pass(ctx context.Context, hints []string, mine map[spec.Unit]stru
 		if err != nil {
 			return err
 		}
-		l.wakeQueue()
+		if l.vacant {
+			l.wakeQueue()
+		}
 		if hints = touched; hints == nil {
 			hints = []string{}
 		}

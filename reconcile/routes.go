@@ -37,9 +37,22 @@ func (l *Loop) rememberRoutes(td *spec.TaskDecision) {
 // stopRoute keeps all tasks off a program. They are looked at again when this
 // pass has settled.
 func (l *Loop) stopRoute(agent string, why spec.Reason) {
+	why.Settings = l.Settings
 	l.Memory.Stopped[agent] = why
 	l.unsaved = true
 	l.turned = append(l.turned, agent)
+}
+
+// readmit lets stopped programs go on that may work by now: where one was
+// missing, looking again costs no attempt; where the settings are others, so
+// is the cause.
+func (l *Loop) readmit() {
+	for agent, why := range l.Memory.Stopped {
+		if why.Code == spec.CLIMissing || why.Settings != l.Settings {
+			delete(l.Memory.Stopped, agent)
+			l.unsaved = true
+		}
+	}
 }
 
 func (l *Loop) freeRoute(agent string) {
