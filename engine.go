@@ -94,7 +94,7 @@ func (a *App) engine(ctx context.Context, o engineOptions) (*engine, error) {
 		Root: a.State.Root, Dialects: dialects, Files: files{e.files, e.edits}, Journal: e.journal,
 		Launcher: e.launcher, Policy: a.Settings.Policy(), Memory: memory, Seen: seen, Now: a.Now,
 		Tell: o.tell, Selects: o.selects, Probe: o.probe,
-		Looked: o.files != nil,
+		Looked: o.files != nil, Settings: digest(a.Settings.Agents, a.Settings.Routes),
 	})
 	return e, nil
 }
@@ -118,6 +118,15 @@ func fingerprint(exe string, more ...string) string {
 		fmt.Fprintln(h, info.Size(), info.ModTime().UnixNano())
 	}
 	fmt.Fprintln(h, more)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// digest tells one set of values from another.
+func digest(values ...any) string {
+	h := sha256.New()
+	for _, v := range values {
+		fmt.Fprintf(h, "%+v\n", v)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 

@@ -86,8 +86,8 @@ func (a *App) nothingAsked() bool {
 
 // keepQuiet notes a pass that asked for nothing.
 func (a *App) keepQuiet(e *engine, of string, sum spec.Summary, next time.Time) error {
-	if e.Acted() || e.Running() > 0 {
-		return nil
+	if e.Acted() || e.Running() > 0 || len(e.Memory.Stopped) > 0 {
+		return nil // a program that is missing now may be there the next time
 	}
 	q := a.quietNow(of)
 	q.Summary, q.Next = sum, next

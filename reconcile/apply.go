@@ -247,7 +247,7 @@ func (l *Loop) missing(p *pending, detail string) {
 	if _, rest, ok := strings.Cut(detail, spec.ErrCLIMissing.Error()+": "); ok {
 		detail = rest // without the one attempt that met it: it stops them all
 	}
-	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "drover init --agents, then drover retry " + p.td.Task.ID.Name}
+	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "set agents." + agent + ".path in drover.yaml (drover init --agents prints it), then: drover retry --all"}
 	l.stopRoute(agent, why)
 	p.td.Start = nil
 	p.td.State, p.td.Reason = spec.StateBlocked, why

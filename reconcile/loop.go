@@ -270,7 +270,6 @@ func (l *Loop) dropBranch(r reader) {
 // recall adds the units that only the memory knows: tasks whose folders are
 // gone are still to be judged (seed 003, baseline).
 func (l *Loop) recall() {
-	l.readmit()
 	for id, rec := range l.Memory.Records {
 		l.dirty[spec.Unit{Dialect: id.Dialect, Key: rec.Unit}] = struct{}{}
 	}

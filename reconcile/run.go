@@ -40,6 +40,7 @@ const (
 // recorded.
 func (l *Loop) Run(ctx context.Context, mode Mode, w Wake) error {
 	whole := context.WithoutCancel(ctx)
+	l.readmit()
 	l.patient = mode != Once
 	var hints []string
 	if l.Looked {

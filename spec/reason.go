@@ -72,8 +72,10 @@ type Reason struct {
 	Looked []string `json:"looked,omitempty"`
 	// Locator is of the attempt that led here.
 	Locator string `json:"locator,omitempty"`
-	// Since is when a route was stopped; zero elsewhere.
-	Since time.Time `json:"since,omitzero"`
+	// Since is when a route was stopped, Settings what programs and routes were
+	// set to then: other settings let it go on. Empty elsewhere.
+	Since    time.Time `json:"since,omitzero"`
+	Settings string    `json:"settings,omitempty"`
 	// Resume tells how to go on, in a person's words or a command.
 	Resume string `json:"resume,omitempty"`
 }
