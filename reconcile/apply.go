@@ -357,7 +357,7 @@ func sameRecord(a, b *spec.Record) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if !maps.EqualFunc(a.Stages, b.Stages, sameStage) || !sameBlock(a.Block, b.Block) || !sameHold(a.Held, b.Held) {
+	if !maps.EqualFunc(a.Stages, b.Stages, sameStage) || !maps.Equal(a.From, b.From) || !sameBlock(a.Block, b.Block) || !sameHold(a.Held, b.Held) {
 		return false
 	}
 	x, y := *a, *b

@@ -43,7 +43,8 @@ func (x *decider) task(i int) spec.TaskDecision {
 		x.w.Folded[task.ID] = td.Record
 		return td
 	}
-	runs := x.fold(i, &td, x.life(&td))
+	runs := x.life(&td)
+	x.fold(i, &td, runs)
 	x.w.Folded[task.ID] = td.Record
 
 	stage := x.d.Stage(x.t, x.g, i, x.w)
@@ -172,10 +173,9 @@ func (x *decider) newRecord(gen spec.Generation) *spec.Record {
 }
 
 // renew begins a new generation: stages start afresh, the lineage's sums and a
-// person's hold go on. last is the newest attempt of the generation before;
-// what was claimed up to it is not of the new one, even if it once bore the
-// same number and tag.
-func (x *decider) renew(td *spec.TaskDecision, gen spec.Generation, last *spec.Run) {
+// person's hold go on. The runs before it are not of the new one, even if they
+// bear the same plan number and tag.
+func (x *decider) renew(td *spec.TaskDecision, gen spec.Generation, before []spec.Run) {
 	old := td.Record
 	td.Record = x.newRecord(gen)
 	if old == nil {
@@ -187,8 +187,15 @@ func (x *decider) renew(td *spec.TaskDecision, gen spec.Generation, last *spec.R
 	if old.Ran() {
 		rec.Rounds++
 	}
-	if last != nil {
-		rec.Born = last.Locator.ClaimedAt.Add(1)
+	for _, r := range before {
+		if r.Locator.PlanNumber != gen.Plan {
+			continue
+		}
+		if rec.From == nil {
+			rec.From = map[spec.Role]int{}
+		}
+		_, n := spec.SplitAttempt(r.Locator.Attempt)
+		rec.From[r.Locator.Role] = max(rec.From[r.Locator.Role], n+1)
 	}
 }
 
@@ -218,7 +225,7 @@ func (x *decider) ready(i int, td *spec.TaskDecision, runs []spec.Run) {
 	if td.Record != nil {
 		st = td.Record.Stages[td.Step.Role]
 	}
-	last, idle := lastOf(runs, td.Step.Role, td.Task.Generation)
+	last, idle := lastOf(runs, td.Step.Role, td.Record)
 	try := nextTry(td.Step, st, last)
 	if why, ok := x.w.Stopped[try.Route.Agent]; ok {
 		td.State, td.Reason = spec.StateBlocked, why
@@ -280,13 +287,13 @@ func generationOf(r spec.Run) spec.Generation {
 	return spec.Generation{Plan: r.Locator.PlanNumber, Tag: r.Locator.Tag}
 }
 
-// lastOf is the newest attempt of a step in a generation whose agent started,
-// and how many claims after it never got that far.
-func lastOf(runs []spec.Run, role spec.Role, gen spec.Generation) (last *spec.Run, idle int) {
-	for i := len(runs) - 1; i >= 0; i-- {
+// lastOf is the newest attempt of a step in the record's generation whose agent
+// started, and how many claims after it never got that far.
+func lastOf(runs []spec.Run, role spec.Role, rec *spec.Record) (last *spec.Run, idle int) {
+	for i := len(runs) - 1; i >= 0 && rec != nil; i-- {
 		r := &runs[i]
 		switch {
-		case r.Locator.Role != role || generationOf(*r) != gen:
+		case r.Locator.Role != role || !ofGeneration(rec, *r):
 		case r.State == spec.RunUnstarted:
 			idle++
 		default:

@@ -570,3 +570,29 @@ func TestForgottenTaskIsNone(t *testing.T) {
 		t.Errorf("a forgotten task is %s %s", td.State, td.Reason.Code)
 	}
 }
+
+// A generation that a person takes up again starts afresh, too.
+func TestGenerationTakenUpAgain(t *testing.T) {
+	const plan, review = "agent-task/g/01_a/PLAN-cloud-G09.md", "agent-task/g/01_a/CODE_REVIEW-cloud-G09.md"
+	b := newBench(t, "g/01_a cloud-G09")
+	b.run("g/01_a", spec.ClassGenericError)
+	b.run("g/01_a", spec.ClassSuccess)
+	b.files[plan] = planText("g/01_a", 1)
+	delete(b.files, review)
+	b.run("g/01_a", spec.ClassSuccess)
+	b.decide("g/01_a")
+	b.files[plan] = planText("g/01_a", 0)
+	delete(b.files, review)
+	b.decide("g/01_a")
+	s := b.start("g/01_a")
+	if s.Locator.Attempt != "g.01_a__p0__worker__a02" || s.Try.Kind != spec.TryFresh {
+		t.Errorf("starts %s %s", s.Locator.Attempt, s.Try.Kind)
+	}
+	b.end(s, spec.ClassSuccess)
+	if s := b.start("g/01_a"); s.Locator.Attempt != "g.01_a__p0__review__a00" {
+		t.Errorf("then %s", s.Locator.Attempt)
+	}
+	if rec := b.memory.Records[id("g/01_a")]; rec.Attempts != 4 {
+		t.Errorf("%d attempts of the lineage, want 4", rec.Attempts)
+	}
+}

@@ -10,48 +10,41 @@ import (
 // fold takes the ended attempts that the record does not know yet into it, in
 // order, and begins a new generation where the documents tell one. A replay
 // changes nothing: an attempt is folded once, by its number. Where there is no
-// record, the attempts tell all of it, one generation after the other. It
-// returns the attempts of the task's generation.
-func (x *decider) fold(i int, td *spec.TaskDecision, runs []spec.Run) []spec.Run {
+// record, the attempts tell all of it, one generation after the other.
+func (x *decider) fold(i int, td *spec.TaskDecision, runs []spec.Run) {
 	rebuild := td.Record == nil
-	for n := range runs {
-		gen := generationOf(runs[n])
+	for n, r := range runs {
+		gen := generationOf(r)
 		if rebuild && (td.Record == nil || td.Record.Generation != gen) {
-			x.renew(td, gen, before(runs, n))
+			x.renew(td, gen, runs[:n])
 		}
-		if gen == td.Record.Generation {
-			x.foldOnce(i, td, runs[n])
-		}
+		x.foldOnce(i, td, r)
 	}
 	if td.Record == nil || td.Task.Gone || td.Record.Generation == td.Task.Generation {
-		return runs
+		return
 	}
 	n := len(runs)
 	for n > 0 && generationOf(runs[n-1]) != td.Record.Generation {
 		n--
 	}
-	x.renew(td, td.Task.Generation, before(runs, n))
+	x.renew(td, td.Task.Generation, runs[:n])
 	for _, r := range runs[n:] { // of a new generation that was not saved
-		if generationOf(r) == td.Record.Generation {
-			x.foldOnce(i, td, r)
-		}
+		x.foldOnce(i, td, r)
 	}
-	return runs[n:]
-}
-
-// before is the attempt before the n-th, nil for none.
-func before(runs []spec.Run, n int) *spec.Run {
-	if n == 0 {
-		return nil
-	}
-	return &runs[n-1]
 }
 
 func (x *decider) foldOnce(i int, td *spec.TaskDecision, r spec.Run) {
-	if !folded(td.Record, r) {
-		x.w.Folded[td.Task.ID] = td.Record
-		td.Folds = append(td.Folds, x.foldRun(i, td, td.Record, r))
+	if !ofGeneration(td.Record, r) || folded(td.Record, r) {
+		return
 	}
+	x.w.Folded[td.Task.ID] = td.Record
+	td.Folds = append(td.Folds, x.foldRun(i, td, td.Record, r))
+}
+
+// ofGeneration reports whether an attempt belongs to the record's generation.
+func ofGeneration(rec *spec.Record, r spec.Run) bool {
+	_, n := spec.SplitAttempt(r.Locator.Attempt)
+	return generationOf(r) == rec.Generation && n >= rec.From[r.Locator.Role]
 }
 
 func folded(rec *spec.Record, r spec.Run) bool {

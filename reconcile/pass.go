@@ -77,10 +77,8 @@ func (l *Loop) settle(d spec.Decision) {
 		td := &d.Tasks[i]
 		l.taskUnit[td.Task.ID] = d.Unit
 		look = earlier(look, td.Look)
-		for _, name := range td.Reason.WaitsFor {
-			if td.Reason.Code != spec.LimitFull {
-				l.wait(name, d.Unit)
-			}
+		for _, name := range waitsFor(td) {
+			l.wait(name, d.Unit)
 		}
 		full = full || td.Reason.Code == spec.LimitFull
 	}
@@ -95,6 +93,18 @@ func (l *Loop) settle(d spec.Decision) {
 	}
 }
 
+// waitsFor are the names whose change may free a task; where one is unknown,
+// any task of the group may turn out to be it.
+func waitsFor(td *spec.TaskDecision) []string {
+	switch td.Reason.Code {
+	case spec.LimitFull:
+		return nil
+	case spec.UnknownPredecessor, spec.PredecessorBlocked:
+		return append(td.Reason.WaitsFor[:len(td.Reason.WaitsFor):len(td.Reason.WaitsFor)], td.Task.Group)
+	}
+	return td.Reason.WaitsFor
+}
+
 func (l *Loop) wait(name string, u spec.Unit) {
 	if l.waiters[name] == nil {
 		l.waiters[name] = map[spec.Unit]struct{}{}
@@ -104,8 +114,8 @@ func (l *Loop) wait(name string, u spec.Unit) {
 
 func (l *Loop) unwait(u spec.Unit) {
 	if st := l.units[u]; st != nil {
-		for _, td := range st.tasks {
-			for _, name := range td.Reason.WaitsFor {
+		for i := range st.tasks {
+			for _, name := range waitsFor(&st.tasks[i]) {
 				if delete(l.waiters[name], u); len(l.waiters[name]) == 0 {
 					delete(l.waiters, name)
 				}
@@ -165,6 +175,8 @@ func (l *Loop) rememberGroup(td *spec.TaskDecision, unit spec.Unit) {
 	g.Tasks[td.Task.ID.Name] = state
 	l.regrouped[name] = g
 	l.unsaved = true
+	l.wakeWaiters(td.Task.ID.Name) // they may rest on the memory alone
+	l.wakeWaiters(name)
 }
 
 // groupState is a task's state in the seed's words.

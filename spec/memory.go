@@ -47,10 +47,13 @@ type Record struct {
 	Rounds     int                  `json:"rounds,omitempty"`
 	// Born is when this life of the name began: attempts claimed before it
 	// belong to a task of the same name that is complete.
-	Born       time.Time `json:"born,omitzero"`
-	Usage      Usage     `json:"usage,omitzero"`     // over the lineage
-	Attempts   int       `json:"attempts,omitempty"` // over the lineage
-	FirstStart time.Time `json:"first_start,omitzero"`
+	Born time.Time `json:"born,omitzero"`
+	// From is, by role, the first attempt number of this generation, where an
+	// earlier one had the same plan number: lower numbers are not of it.
+	From       map[Role]int `json:"from,omitempty"`
+	Usage      Usage        `json:"usage,omitzero"`     // over the lineage
+	Attempts   int          `json:"attempts,omitempty"` // over the lineage
+	FirstStart time.Time    `json:"first_start,omitzero"`
 }
 
 // Ran reports whether drover has run a step of this generation.
@@ -103,7 +106,7 @@ func (r *Record) Clone() *Record {
 		return nil
 	}
 	c := *r
-	c.Stages = maps.Clone(r.Stages)
+	c.Stages, c.From = maps.Clone(r.Stages), maps.Clone(r.From)
 	if r.Block != nil {
 		b := *r.Block
 		c.Block = &b
