@@ -33,6 +33,7 @@ type pending struct {
 // returns the paths it changed.
 func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) {
 	b := &batch{}
+	b.tasks = make([]*pending, 0, len(ds))
 	for i := range ds {
 		for j := range ds[i].Tasks {
 			b.tasks = append(b.tasks, &pending{td: &ds[i].Tasks[j], unit: ds[i].Unit})
@@ -52,6 +53,7 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 	}
 	l.claim(ctx, b)
 	l.launch(ctx, b)
+	b.events = make([]spec.Event, 0, len(b.tasks))
 	for i := range ds {
 		l.settle(ds[i]) // first, so that a changed state finds who waits for it
 	}
@@ -61,7 +63,7 @@ func (l *Loop) apply(ctx context.Context, ds []spec.Decision) ([]string, error) 
 	l.dirtyTurned()
 	l.acted = l.acted || l.unsaved || len(b.events)+len(b.rollups)+len(b.touched)+len(l.removes) > 0
 	l.tell(b.notices)
-	l.events, l.rollups = append(l.events, b.events...), append(l.rollups, b.rollups...)
+	l.events, l.rollups = joined(l.events, b.events), joined(l.rollups, b.rollups)
 	return b.touched, l.write(ctx)
 }
 
@@ -390,4 +392,12 @@ func sameHold(a, b *spec.Hold) bool {
 		return a == b
 	}
 	return a.By == b.By && a.Was == b.Was && a.Stop == b.Stop && a.Since.Equal(b.Since)
+}
+
+// joined is append without a copy where there was nothing.
+func joined[T any](a, b []T) []T {
+	if len(a) == 0 {
+		return b
+	}
+	return append(a, b...)
 }

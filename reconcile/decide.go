@@ -211,10 +211,11 @@ func (x *decider) complete(td *spec.TaskDecision) {
 		td.Rollup.Rounds, td.Rollup.Usage = rec.Rounds, rec.Usage
 	}
 	td.Record = nil
-	if x.p.KeepLogs > 0 {
-		return
-	}
 	for _, r := range x.w.Runs[td.Task.ID] {
+		if until := r.Ended().Add(x.p.KeepLogs); until.After(x.w.Now) {
+			td.Look = earlier(td.Look, until)
+			continue
+		}
 		td.Removes = append(td.Removes, r.Locator.Attempt)
 	}
 }

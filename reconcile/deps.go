@@ -16,7 +16,7 @@ type deps struct {
 	paths    []string
 	readerID map[reader]uint32
 	readers  []reader
-	users    [][]uint32 // by path: the readers that asked for it
+	users    []userSet  // by path: the readers that asked for it
 	asks     [][]uint32 // by reader: the paths it asked for
 }
 
@@ -66,12 +66,12 @@ func (d *deps) replace(r uint32, asked []uint32) {
 	old := d.asks[r]
 	for _, p := range asked {
 		if !slices.Contains(old, p) {
-			d.users[p] = append(d.users[p], r)
+			d.users[p].add(r)
 		}
 	}
 	for _, p := range old {
 		if !slices.Contains(asked, p) {
-			d.users[p] = slices.DeleteFunc(d.users[p], func(u uint32) bool { return u == r })
+			d.users[p].remove(r)
 		}
 	}
 	d.asks[r] = asked
@@ -83,7 +83,7 @@ func (d *deps) path(p string) uint32 {
 		id = uint32(len(d.paths))
 		d.pathID[p] = id
 		d.paths = append(d.paths, p)
-		d.users = append(d.users, nil)
+		d.users = append(d.users, userSet{})
 	}
 	return id
 }
@@ -100,9 +100,7 @@ func (d *deps) touched(paths []string) map[reader]struct{} {
 		if !ok {
 			continue
 		}
-		for _, r := range d.users[id] {
-			out[d.readers[r]] = struct{}{}
-		}
+		d.users[id].each(func(r uint32) { out[d.readers[r]] = struct{}{} })
 	}
 	return out
 }
@@ -163,4 +161,43 @@ func (t *recorder) Doc(p string) spec.Doc {
 func (t *recorder) Sum(p string) string {
 	t.note(p)
 	return t.Tree.Sum(p)
+}
+
+// userSet is the readers of one path: nearly always few, but the archive's
+// folder has as many as there are tasks.
+type userSet struct {
+	few  []uint32
+	many map[uint32]struct{}
+}
+
+// fewUsers is up to where a list is quicker than a map.
+const fewUsers = 64
+
+func (s *userSet) add(r uint32) {
+	switch {
+	case s.many != nil:
+		s.many[r] = struct{}{}
+	case len(s.few) < fewUsers:
+		s.few = append(s.few, r)
+	default:
+		s.many = map[uint32]struct{}{r: {}}
+		for _, u := range s.few {
+			s.many[u] = struct{}{}
+		}
+		s.few = nil
+	}
+}
+
+func (s *userSet) remove(r uint32) {
+	delete(s.many, r)
+	s.few = slices.DeleteFunc(s.few, func(u uint32) bool { return u == r })
+}
+
+func (s *userSet) each(do func(r uint32)) {
+	for _, r := range s.few {
+		do(r)
+	}
+	for r := range s.many {
+		do(r)
+	}
 }

@@ -246,3 +246,32 @@ func TestRemoveThatFails(t *testing.T) {
 		}
 	})
 }
+
+// Run directories of a passed task are kept as long as asked, by whichever
+// drover is there when the time is over.
+func TestKeepLogs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(tasks("g/01_a cloud-G09"), time.Now)
+		l := d.loop()
+		l.Policy.KeepLogs = time.Hour
+		if err := l.Run(t.Context(), Drain, Wake{Ended: d.ended}); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.runs) != 2 {
+			t.Fatalf("%d run directories, want 2", len(d.runs))
+		}
+		l = d.loop()
+		l.Policy.KeepLogs = time.Hour
+		d.step(t, l, nil)
+		if len(d.runs) != 2 || l.Due().IsZero() {
+			t.Errorf("%d run directories, due at %s", len(d.runs), l.Due())
+		}
+		pause := time.NewTimer(time.Hour)
+		<-pause.C
+		d.step(t, l, []string{})
+		if len(d.runs) != 0 {
+			t.Errorf("%d run directories are left after an hour", len(d.runs))
+		}
+		d.check(t)
+	})
+}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"drover/spec"
@@ -28,9 +29,10 @@ func (l *Loop) rememberRoutes(td *spec.TaskDecision) {
 		}
 	}
 	for agent, why := range td.StopRoutes {
-		if was, ok := l.Memory.Stopped[agent]; !ok || why.Since.After(was.Since) {
-			l.stopRoute(agent, why)
+		if was, ok := l.Memory.Stopped[agent]; ok && !why.Since.After(was.Since) {
+			why = was // what is told of the program is one thing
 		}
+		l.stopRoute(agent, why)
 	}
 }
 
@@ -61,19 +63,27 @@ func (l *Loop) freeRoute(agent string) {
 	l.turned = append(l.turned, agent)
 }
 
-// dirtyTurned looks again at all tasks that a program's stop or return concerns.
+// dirtyTurned looks again at all tasks that a program's stop or return
+// concerns.
 func (l *Loop) dirtyTurned() {
 	for _, agent := range l.turned {
 		for u, st := range l.units {
-			for i := range st.tasks {
-				td := &st.tasks[i]
-				if td.Start != nil && td.Start.Try.Route.Agent == agent && td.State != spec.StateRunning || routeBlocked(td) {
-					l.dirty[u] = struct{}{}
-				}
+			if slices.ContainsFunc(st.tasks, func(td spec.TaskDecision) bool { return concerns(&td, agent) }) {
+				l.dirty[u] = struct{}{}
 			}
 		}
 	}
 	l.turned = nil
+}
+
+// concerns reports whether a task that waits or is blocked may run on a
+// program.
+func concerns(td *spec.TaskDecision, agent string) bool {
+	switch td.State {
+	case spec.StateRunning, spec.StateComplete, spec.StateHeld:
+		return false
+	}
+	return slices.ContainsFunc(td.Step.Ladder, func(r spec.Route) bool { return r.Agent == agent })
 }
 
 func routeBlocked(td *spec.TaskDecision) bool {
