@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -108,8 +109,8 @@ func changedPaths(c spec.Change) []string {
 		return []string{c.From, c.To}
 	case spec.DeriveFile:
 		return []string{c.To}
-	case spec.ArchiveFolder:
-		return []string{c.From, c.To}
+	case spec.ArchiveFolder: // where the name is taken, it is another one beside it
+		return []string{c.From, path.Dir(c.To)}
 	case spec.SetField:
 		return []string{c.Path}
 	case spec.ManagedBlock:

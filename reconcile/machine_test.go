@@ -170,13 +170,13 @@ func (m *machine) check(t *rapid.T) {
 	for _, f := range m.faults {
 		t.Error(f)
 	}
-	calls := len(m.trace)
+	calls, told := len(m.trace), len(m.events)
 	if err := m.l.pass(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, call := range m.trace[calls:] {
 		if call != "observe" && call != "snapshot" && call != "save" {
-			t.Fatalf("a full look finds something to do: %v", m.trace[calls:])
+			t.Fatalf("a full look finds something to do: %v, tells %+v", m.trace[calls:], m.events[told:])
 		}
 	}
 	for task, rec := range m.l.Memory.Records {

@@ -99,7 +99,7 @@ func waitsFor(td *spec.TaskDecision) []string {
 	switch td.Reason.Code {
 	case spec.LimitFull:
 		return nil
-	case spec.UnknownPredecessor, spec.PredecessorBlocked:
+	case spec.UnknownPredecessor, spec.PredecessorBlocked, spec.PredecessorAmbiguous:
 		return append(td.Reason.WaitsFor[:len(td.Reason.WaitsFor):len(td.Reason.WaitsFor)], td.Task.Group)
 	}
 	return td.Reason.WaitsFor
@@ -139,6 +139,7 @@ func (l *Loop) remember(td *spec.TaskDecision, unit spec.Unit) {
 	id := td.Task.ID
 	if old := l.Memory.Records[id]; !sameRecord(old, td.Record) {
 		l.unsaved = true
+		l.wakeWaiters(id.Name) // whether a completion counts rests on the record
 		if td.Record == nil {
 			delete(l.Memory.Records, id)
 		} else {
