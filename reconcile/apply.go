@@ -3,11 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"maps"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"drover/spec"
 )
@@ -353,46 +351,6 @@ func (l *Loop) tell(ns []Notice) {
 	for _, n := range ns {
 		l.Tell(n)
 	}
-}
-
-// sameRecord compares by value; times are compared as instants.
-func sameRecord(a, b *spec.Record) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	if !maps.EqualFunc(a.Stages, b.Stages, sameStage) || !maps.Equal(a.From, b.From) || !sameBlock(a.Block, b.Block) || !sameHold(a.Held, b.Held) {
-		return false
-	}
-	x, y := *a, *b
-	x.Stages, y.Stages, x.Block, y.Block, x.Held, y.Held = nil, nil, nil, nil, nil, nil
-	if !x.FirstStart.Equal(y.FirstStart) || !x.Born.Equal(y.Born) {
-		return false
-	}
-	return x.Generation == y.Generation && x.Unit == y.Unit && x.State == y.State && x.Active == y.Active &&
-		x.NoProgress == y.NoProgress && x.Signature == y.Signature && x.Rounds == y.Rounds &&
-		x.Usage == y.Usage && x.Attempts == y.Attempts
-}
-
-func sameStage(a, b spec.StageRecord) bool {
-	if !a.LastEnd.Equal(b.LastEnd) || !a.ResetAt.Equal(b.ResetAt) {
-		return false
-	}
-	a.LastEnd, b.LastEnd, a.ResetAt, b.ResetAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	return a == b
-}
-
-func sameBlock(a, b *spec.Block) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Reason.Same(b.Reason) && a.Role == b.Role
-}
-
-func sameHold(a, b *spec.Hold) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.By == b.By && a.Was == b.Was && a.Stop == b.Stop && a.Since.Equal(b.Since)
 }
 
 // joined is append without a copy where there was nothing.

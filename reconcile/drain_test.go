@@ -55,7 +55,7 @@ func TestWatchStartsADroppedPlanAtOnce(t *testing.T) {
 		d.write("agent-task/g/02_b/PLAN-cloud-G09.md", planText("g/02_b", 0))
 		hints <- Hint{Paths: []string{"agent-task/g", "agent-task/g/02_b"}}
 		synctest.Wait()
-		if d.launched["g/02_b|0|worker"] != 1 {
+		if d.started("g/02_b|0|worker") != 1 {
 			t.Error("it did not start at once")
 		}
 		pause := time.NewTimer(time.Minute)
@@ -108,7 +108,7 @@ func TestWatchTakesADocumentThatBecameWhole(t *testing.T) {
 		d.mu.Unlock()
 		pause := time.NewTimer(5 * time.Second)
 		<-pause.C
-		if d.launched["g/01_a|0|worker"] != 1 {
+		if d.started("g/01_a|0|worker") != 1 {
 			t.Error("it did not start")
 		}
 		cancel()
