@@ -7,9 +7,11 @@ type EventKind string
 
 // The kinds of event.
 const (
-	EventState    EventKind = "state"    // a task's state or reason changed
-	EventStart    EventKind = "start"    // an attempt was claimed
-	EventFinish   EventKind = "finish"   // an attempt was folded
+	EventState EventKind = "state" // a task's state or reason changed
+	EventStart EventKind = "start" // an attempt was claimed
+	// EventFinish: an attempt was folded. After a crash it may be told again:
+	// who counts attempts counts each name once.
+	EventFinish   EventKind = "finish"
 	EventVerdict  EventKind = "verdict"  // a review said something
 	EventComplete EventKind = "complete" // a task is complete; its roll-up
 	EventGate     EventKind = "gate"     // a gate opened or was passed
