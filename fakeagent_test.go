@@ -23,9 +23,9 @@ type fakeRule struct {
 	CLI, Role, Task string // globs; "" matches all
 	Nth             int    // only this start of the task's role, from 1
 	// What it does, in this order.
-	Wait    string // until this file exists, below $FAKE
 	Sh      string // a command, in its folder
 	Spawn   string // a command in a session of its own, left behind
+	Wait    string // until this file exists, below $FAKE
 	Verdict string // of a review, instead of PASS
 	Idle    bool   // leave the files as they are
 	Error   string // end with this failure: quota, auth, context
@@ -109,14 +109,14 @@ func globs(pattern, s string) bool {
 // act does what the rule and the role ask; the answer is the exit code.
 func (f *fake) act() int {
 	r := f.rule
-	if r.Wait != "" {
-		await(filepath.Join(f.dir, r.Wait))
-	}
 	if r.Sh != "" {
 		f.shell(r.Sh, false)
 	}
 	if r.Spawn != "" {
 		f.shell(r.Spawn, true)
+	}
+	if r.Wait != "" {
+		await(filepath.Join(f.dir, r.Wait))
 	}
 	switch {
 	case r.Exit != 0:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -58,7 +59,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"agents": fakeAgents, "waitfor": waitFor, "signal": sendSignal, "counts": countLines,
+			"agents": fakeAgents, "waitfor": waitFor, "signal": sendSignal, "counts": countLines, "gone": isGone,
 		},
 	})
 }
@@ -117,14 +118,31 @@ func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	number, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	found := regexp.MustCompile(args[2]+`(\d+)`).FindAllStringSubmatch(ts.ReadFile(args[1]), -1)
+	ts.Check(syscall.Kill(processIn(ts, args[1], args[2]), syscall.Signal(number)))
+}
+
+func processIn(ts *testscript.TestScript, file, before string) int {
+	found := regexp.MustCompile(before+`(\d+)`).FindAllStringSubmatch(ts.ReadFile(file), -1)
 	if len(found) == 0 {
-		ts.Fatalf("%s has no %s", args[1], args[2])
+		ts.Fatalf("%s has no %s", file, before)
 	}
 	last := found[len(found)-1]
 	pid, err := strconv.Atoi(last[len(last)-1])
 	ts.Check(err)
-	ts.Check(syscall.Kill(pid, syscall.Signal(number)))
+	return pid
+}
+
+// isGone holds that a process that a file names does not run; one that nobody
+// has taken leave of yet is gone: gone FILE REGEXP.
+func isGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: gone FILE REGEXP")
+	}
+	pid := processIn(ts, args[0], args[1])
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil && !strings.Contains(string(stat), ") Z ") {
+		ts.Fatalf("process %d still runs: %s", pid, stat)
+	}
 }
 
 // countLines holds a file to a number of lines that match: counts N FILE REGEXP.
