@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"drover/launcher/agent/modelstub"
+	"drover/spec"
+)
+
+// greet is a model that does the task, and says so.
+func greet() modelstub.Scenario {
+	return modelstub.Scenario{
+		{Kind: modelstub.KindWrite, Path: "hello.txt", Text: "hello from the agent\n"},
+		{Kind: modelstub.KindShell, Command: "cat hello.txt"},
+		{Kind: modelstub.KindText, Text: "Done: hello.txt is there."},
+	}
+}
+
+// TestAgentsWork: each real program edits a file through a tool of its own, the
+// task reaches complete.log, and all that a locator promises is found.
+func TestAgentsWork(t *testing.T) {
+	agents, two := agentsDir(t), newPair()
+	for _, tt := range []struct{ name, program, folder string }{
+		{"codex", "codex", ""},
+		{"claude", "claude", ""},
+		{"claude newer", "claude", "newer/node_modules/.bin"},
+		{"pi", "pi", ""},
+		{"gemini", "gemini", ""},
+		{"opencode", "opencode", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			two.enter(t)
+			b := newBench(t, agents)
+			if tt.folder != "" {
+				b.folders = []string{filepath.Join(agents, tt.folder)}
+			}
+			b.configure(benchSettings{programs: []string{tt.program}, worker: tt.program})
+			b.models.Play(tt.program, greet())
+			b.drover(0, "run", "--drain")
+			b.complete("hello from the agent")
+			a := b.only(spec.RoleWorker, 1)[0]
+			b.succeeded(a, tt.program)
+			if prompt := b.models.Requests(tt.program)[0].Body; !strings.Contains(prompt, a.locator.Plan) {
+				t.Errorf("the model was not told of %s: %.2000s", a.locator.Plan, prompt)
+			}
+		})
+	}
+}
+
+// succeeded wants all that is known of a success: session, usage, last words.
+func (b *bench) succeeded(a attempt, program string) {
+	b.t.Helper()
+	if a.exit.Class != spec.ClassSuccess || !a.exit.Swept || a.exit.EndedBy != "agent" {
+		b.t.Errorf("exit %+v", a.exit)
+	}
+	if a.locator.SessionID == "" || a.result.SessionID != a.locator.SessionID {
+		b.t.Errorf("session %q in the locator, %q in the result", a.locator.SessionID, a.result.SessionID)
+	}
+	// opencode keeps all sessions in one database.
+	if _, err := os.Stat(a.locator.SessionPath); err != nil && program != "opencode" {
+		b.t.Errorf("native session file: %v", err)
+	}
+	if a.result.Usage.InputTokens < 1000 || a.result.Usage.OutputTokens < 20 {
+		b.t.Errorf("usage %+v", a.result.Usage)
+	}
+	if !strings.HasPrefix(a.result.FinalMessage, "Done: hello.txt") {
+		b.t.Errorf("final message %q", a.result.FinalMessage)
+	}
+}
