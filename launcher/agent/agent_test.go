@@ -286,6 +286,26 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// opencode begins the same step again, without a word about why.
+func TestNoiseOfOpencode(t *testing.T) {
+	cli, _ := NewSet("drover", nil).Lookup("opencode")
+	r := cli.Reader()
+	for _, c := range []struct {
+		line  string
+		noise bool
+	}{
+		{`{"type":"step_start","sessionID":"s"}`, false},
+		{`{"type":"step_start","sessionID":"s"}`, true},
+		{`{"type":"step_finish","sessionID":"s","part":{"reason":"tool-calls"}}`, false},
+		{`{"type":"step_start","sessionID":"s"}`, false},
+	} {
+		_, _ = r.Write([]byte(c.line + "\n"))
+		if st := r.Status(); st.Noise != c.noise {
+			t.Errorf("%s: noise %v", c.line, st.Noise)
+		}
+	}
+}
+
 // Pi's window is from the calls to the results of all of them, and a result
 // alone opens nothing.
 func TestPiToolWindow(t *testing.T) {

@@ -59,6 +59,7 @@ type opencodeLines struct {
 	session   string
 	stop      string       // reason of the last finished step, "" while one goes on
 	failure   opencodeLine // the newest error, if it is the last word
+	begun     bool         // a step has begun and brought nothing yet
 	tools     tools
 	violation string
 	message   string
@@ -109,7 +110,12 @@ func (c *opencodeLines) line() (notice bool) {
 	}
 	switch now.kind {
 	case "step_start":
-		c.stop, c.failure = "", opencodeLine{}
+		again := c.begun // the same step, since nothing came of it
+		c.begun, c.stop, c.failure = true, "", opencodeLine{}
+		return again
+	}
+	c.begun = false
+	switch now.kind {
 	case "text":
 		c.message = now.text
 	case "tool_use":
