@@ -220,7 +220,7 @@ type attempt struct {
 	result  spec.Result
 }
 
-// attempts are those of a role, in order. They must have ended.
+// attempts are those of a role, in order.
 func (b *bench) attempts(role spec.Role) []attempt {
 	b.t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(b.runs(), "*__"+string(role)+"__a*"))
@@ -232,8 +232,10 @@ func (b *bench) attempts(role spec.Role) []attempt {
 	for i, dir := range dirs {
 		out[i].dir = dir
 		b.json(filepath.Join(dir, "locator.json"), &out[i].locator)
-		b.json(filepath.Join(dir, "exit.json"), &out[i].exit)
-		b.json(filepath.Join(dir, "result.json"), &out[i].result)
+		if exists(filepath.Join(dir, "exit.json")) { // else its shim was killed
+			b.json(filepath.Join(dir, "exit.json"), &out[i].exit)
+			b.json(filepath.Join(dir, "result.json"), &out[i].result)
+		}
 	}
 	return out
 }

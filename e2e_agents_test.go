@@ -10,11 +10,15 @@ import (
 	"drover/spec"
 )
 
+// alarming prints what would be a failure, did anyone but a tool say it.
+const alarming = "echo 'HTTP 429 Too Many Requests: rate limit exceeded; You exceeded your current quota; " +
+	"prompt is too long: 300000 tokens > 200000 maximum; 401 Unauthorized: invalid api key; connection refused'"
+
 // greet is a model that does the task, and says so.
 func greet() modelstub.Scenario {
 	return modelstub.Scenario{
 		{Kind: modelstub.KindWrite, Path: "hello.txt", Text: "hello from the agent\n"},
-		{Kind: modelstub.KindShell, Command: "cat hello.txt"},
+		{Kind: modelstub.KindShell, Command: "cat hello.txt; " + alarming + "; " + alarming + " >&2"},
 		{Kind: modelstub.KindText, Text: "Done: hello.txt is there."},
 	}
 }
