@@ -67,8 +67,12 @@ func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) 
 			until == "complete" && (code == exitDone || code == exitPerson) ||
 			until == "change" && states != first, nil
 	})
-	if err == nil && !ended {
+	switch {
+	case err != nil:
+	case !ended:
 		code = exitGoesOn
+	case until != "complete":
+		code = exitDone // what was waited for has come
 	}
 	return doc, code, err
 }
