@@ -12,9 +12,10 @@ import (
 // The exit codes (COMMANDS 2).
 const (
 	exitDone   = 0
-	exitFailed = 1 // could not: usage, tool, setting, torn state, refused
-	exitPerson = 2 // a person is needed
-	exitGoesOn = 3 // not final, goes on by itself
+	exitFailed = 1   // could not: usage, tool, setting, torn state, refused
+	exitPerson = 2   // a person is needed
+	exitGoesOn = 3   // not final, goes on by itself
+	exitSignal = 128 // plus the signal that ended drover; main raises it again
 )
 
 // exitError ends a command with an exit code. main prints it once.
@@ -82,10 +83,13 @@ func asExit(err error) *exitError {
 		owned *fsstate.OwnedError
 		torn  *fsstate.TornStateError
 		work  *fsstate.WorkspaceError
+		ended *signalError
 	)
 	switch {
 	case errors.As(err, &exit):
 		return exit
+	case errors.As(err, &ended):
+		return &exitError{exit: exitSignal + int(ended.signal)}
 	case errors.As(err, &owned):
 		return &exitError{exit: exitGoesOn, code: "owned-by-other", message: err.Error(), argv: []string{"drover", "status", "-w"}}
 	case errors.As(err, &torn):

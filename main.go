@@ -6,13 +6,22 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"drover/spec"
 )
 
 func main() {
-	os.Exit(run(context.Background(), os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr, nil))
+	code := run(context.Background(), os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr, nil)
+	if code > exitSignal {
+		// Whoever started drover shall see what ended it.
+		sig := syscall.Signal(code - exitSignal)
+		signal.Reset(sig)
+		_ = syscall.Kill(os.Getpid(), sig)
+	}
+	os.Exit(code)
 }
 
 // run is the program: argv and environ in, exit code out. The one seam that

@@ -304,8 +304,8 @@ func (s *signalled) stopAgents(e *engine) error {
 
 // conclude prints the end report and answers with the exit code.
 func (a *App) conclude(e *engine, s *screen, mode reconcile.Mode, selects func(spec.TaskID) bool, began time.Time, timedOut bool, got os.Signal) error {
-	if got != nil {
-		return &signalError{signal: got}
+	if sig, ok := got.(syscall.Signal); ok {
+		return &signalError{sig}
 	}
 	sum, next := e.Tally(selects)
 	if sum == (spec.Summary{}) {
@@ -340,7 +340,7 @@ func outcome(s spec.Summary) int {
 
 // signalError ends the program by the signal that ended the run, so that who
 // started it sees the truth.
-type signalError struct{ signal os.Signal }
+type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string { return "ended by " + e.signal.String() }
 
