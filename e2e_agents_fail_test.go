@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ type trouble struct {
 	class spec.Class
 	// but are the programs that tell it in another way.
 	but map[string]spec.Class
+	not string // a program that it tells nothing new of
 }
 
 func troubles() []trouble {
@@ -27,9 +26,17 @@ func troubles() []trouble {
 	}
 	return []trouble{
 		{name: "quota", step: fail(modelstub.Quota), class: spec.ClassQuota},
+		{name: "rate", step: fail(modelstub.Rate), class: spec.ClassRateLimit},
 		{name: "context", step: fail(modelstub.Context), class: spec.ClassContextLimit},
 		{name: "model", step: fail(modelstub.Model), class: spec.ClassModelUnavailable},
 		{name: "auth", step: fail(modelstub.Auth), class: spec.ClassAuthConfig},
+		{
+			name: "overload while it answers", step: modelstub.Step{Kind: modelstub.KindBreak, Fault: modelstub.Overloaded},
+			class: spec.ClassOverloaded,
+			// gemini sees only that the stream had no end.
+			but: map[string]spec.Class{"gemini": spec.ClassProviderDisconnect},
+			not: "opencode", // as for a cut
+		},
 		{name: "overload", step: fail(modelstub.Overloaded), class: spec.ClassOverloaded},
 		{
 			name: "cut", step: modelstub.Step{Kind: modelstub.KindCut}, class: spec.ClassProviderDisconnect,
@@ -45,11 +52,16 @@ func troubles() []trouble {
 // confirmed limit, the route stopped for a login, counted for the rest.
 func TestAgentsFail(t *testing.T) {
 	agents, two := agentsDir(t), newPair()
-	for _, program := range slices.Sorted(maps.Keys(realPrograms())) {
+	for _, v := range variants() {
 		for _, tr := range troubles() {
-			t.Run(program+" "+tr.name, func(t *testing.T) {
+			program := v.program
+			if program == tr.not {
+				continue
+			}
+			t.Run(v.name+" "+tr.name, func(t *testing.T) {
 				two.enter(t)
 				b := newBench(t, agents)
+				b.prefer(v)
 				class := cmp.Or(tr.but[program], tr.class)
 				s := benchSettings{programs: []string{program}, worker: program, subscriber: tr.step.Fault == modelstub.Quota}
 				b.models.Play(program, modelstub.Scenario{tr.step})

@@ -1,5 +1,7 @@
 package main
 
+import "path/filepath"
+
 // realProgram is how a real agent program is pointed at a model server. {URL}
 // stands for the server, {HOME} for the test's home.
 type realProgram struct {
@@ -61,6 +63,29 @@ enabled = false
 "options":{"baseURL":"{URL}/v1","apiKey":"stub-key"},
 "models":{"stub-model":{"tool_call":true,"limit":{"context":128000,"output":8000}}}}}}`},
 		},
+	}
+}
+
+// variant is one version of a program.
+type variant struct{ name, program, folder string }
+
+// variants are all that .ci/agents installs; folder is where it is not the
+// first of its kind.
+func variants() []variant {
+	return []variant{
+		{"codex", "codex", ""},
+		{"claude", "claude", ""},
+		{"claude newer", "claude", "newer/node_modules/.bin"},
+		{"pi", "pi", ""},
+		{"gemini", "gemini", ""},
+		{"opencode", "opencode", ""},
+	}
+}
+
+// prefer makes drover find that version first.
+func (b *bench) prefer(v variant) {
+	if v.folder != "" {
+		b.folders = append(b.folders, filepath.Join(b.agents, v.folder))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,20 +26,11 @@ func greet() modelstub.Scenario {
 // task reaches complete.log, and all that a locator promises is found.
 func TestAgentsWork(t *testing.T) {
 	agents, two := agentsDir(t), newPair()
-	for _, tt := range []struct{ name, program, folder string }{
-		{"codex", "codex", ""},
-		{"claude", "claude", ""},
-		{"claude newer", "claude", "newer/node_modules/.bin"},
-		{"pi", "pi", ""},
-		{"gemini", "gemini", ""},
-		{"opencode", "opencode", ""},
-	} {
+	for _, tt := range variants() {
 		t.Run(tt.name, func(t *testing.T) {
 			two.enter(t)
 			b := newBench(t, agents)
-			if tt.folder != "" {
-				b.folders = []string{filepath.Join(agents, tt.folder)}
-			}
+			b.prefer(tt)
 			b.configure(benchSettings{programs: []string{tt.program}, worker: tt.program})
 			b.models.Play(tt.program, greet())
 			b.drover(0, "run", "--drain")
