@@ -211,10 +211,10 @@ func codexPhrases() []phrase {
 
 // codexSession is the newest end of a turn in a rollout file.
 type codexSession struct {
-	kind, message, code, reason string
-	status                      int
-	interrupted                 bool
-	now                         struct {
+	kind, message, code string
+	status              int
+	interrupted         bool
+	now                 struct {
 		kind, message, code, reason string
 		status                      int
 	}

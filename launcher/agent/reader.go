@@ -8,7 +8,6 @@ type stream struct {
 	sift *sift
 	dialect
 	tally
-	junk bool // this line held nothing that could be read
 }
 
 // dialect is one program's way to report. set and leave collect the values of
