@@ -203,7 +203,7 @@ func TestAgentsReviewControl(t *testing.T) {
 	first := filepath.Join(b.runs(), "shop.01_hello__p0__review__a00")
 	b.until("the review is ended", func() bool { return exists(filepath.Join(first, "exit.json")) })
 	b.models.Play("claude", modelstub.Scenario{
-		{Kind: modelstub.KindShell, Command: `printf '\n## Code review result\n\nVerdict: PASS\n' >> agent-task/shop/01_hello/CODE_REVIEW.md`},
+		{Kind: modelstub.KindShell, Command: passes},
 		{Kind: modelstub.KindText, Text: "It passes."},
 	})
 	if code := end(); code != 0 {

@@ -64,3 +64,35 @@ func (b *bench) succeeded(a attempt, program string) {
 		b.t.Errorf("final message %q", a.result.FinalMessage)
 	}
 }
+
+// passes is what a reviewer's shell does where drover finalizes.
+const passes = `printf '\n## Code review result\n\nVerdict: PASS\n' >> agent-task/shop/01_hello/CODE_REVIEW.md`
+
+// fills brings content into every field of the review file's worker half.
+const fills = `sed -i -e 's/| \[ \] |  |/| [x] | hello.txt |/' -e 's/^- \[ \]/- [x]/' ` +
+	`-e '/^## Deviations/a None.' -e '/^## Design/a None needed.' -e '/^## Verification/a It greets.' agent-task/shop/01_hello/CODE_REVIEW.md`
+
+// TestAgentsChain: Pi works, looks at its own work once in a fresh session, and
+// codex reviews it (seed 003's local route).
+func TestAgentsChain(t *testing.T) {
+	b := newBench(t, agentsDir(t))
+	b.configure(benchSettings{
+		programs: []string{"codex", "pi"}, worker: "local", review: "codex", budget: "10",
+		routes: "  local: {agent: pi, model: stub/stub-model, effort: high}\n",
+	})
+	good := greet()
+	b.models.Play("pi", modelstub.Scenario{good[0], {Kind: modelstub.KindShell, Command: fills}, good[2]})
+	b.models.Play("codex", modelstub.Scenario{
+		{Kind: modelstub.KindShell, Command: passes}, {Kind: modelstub.KindText, Text: "It passes."},
+	})
+	b.drover(0, "run", "--drain")
+	b.complete("hello from the agent")
+	worker, selfcheck := b.only(spec.RoleWorker, 1)[0], b.only(spec.RoleSelfcheck, 1)[0]
+	review := b.only(spec.RoleReview, 1)[0]
+	if selfcheck.locator.CLI != "pi" || selfcheck.locator.SessionID == worker.locator.SessionID {
+		t.Errorf("selfcheck by %s in session %s, the worker's is %s", selfcheck.locator.CLI, selfcheck.locator.SessionID, worker.locator.SessionID)
+	}
+	if review.locator.CLI != "codex" || review.exit.Class != spec.ClassSuccess {
+		t.Errorf("review by %s: %+v", review.locator.CLI, review.exit)
+	}
+}
