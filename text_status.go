@@ -227,37 +227,3 @@ func shortRoute(r *spec.Route) string {
 	}
 	return strings.TrimRight(r.Agent+" "+model, " ")
 }
-
-// Slots is how much of a limit is taken.
-type Slots struct {
-	Key         string
-	Held, Limit int
-}
-
-// pinnedText is the one line that watch keeps on a terminal.
-func pinnedText(s spec.Summary, slots []Slots, cost spec.Usage, look time.Time, language string, zone *time.Location) string {
-	w := wordsIn(language)
-	parts := []string{fmt.Sprintf("%d running", s.Running), fmt.Sprintf("%d waiting", s.Waiting)}
-	if language == "ko" {
-		parts = []string{fmt.Sprintf("%s %d", w.Running, s.Running), fmt.Sprintf("%s %d", w.Waiting, s.Waiting)}
-	}
-	if s.NeedsPerson > 0 {
-		parts = append(parts, fmt.Sprintf(w.NeedsOne, s.NeedsPerson))
-	}
-	var limits []string
-	for _, l := range slots {
-		if l.Limit > 0 {
-			limits = append(limits, fmt.Sprintf("%s %d/%d", l.Key, l.Held, l.Limit))
-		}
-	}
-	if len(limits) > 0 {
-		parts = append(parts, strings.Join(limits, " "))
-	}
-	if cost.CostUSD > 0 {
-		parts = append(parts, money(cost))
-	}
-	if !look.IsZero() {
-		parts = append(parts, w.NextLook+" "+look.In(zoneOr(zone)).Format("15:04"))
-	}
-	return strings.Join(parts, " · ")
-}

@@ -115,14 +115,6 @@ func TestStatusTextEmpty(t *testing.T) {
 	same(t, statusText(doc, StatusView{Language: "ko", Zone: time.UTC}), "new · 실행 중인 drover 없음 · 0개 중 0개 완료 · 01:02:03\n\n작업 없음\n")
 }
 
-func TestPinnedText(t *testing.T) {
-	got := pinnedText(
-		spec.Summary{Running: 3, Waiting: 6, NeedsPerson: 1},
-		[]Slots{{"agy", 1, 1}, {"claude", 1, 3}, {"codex", 2, 0}},
-		spec.Usage{CostUSD: 4.55}, at("23:13:00"), "en", time.UTC)
-	same(t, got, "3 running · 6 waiting · 1 needs you · agy 1/1 claude 1/3 · ≥$4.55 · next look 23:13")
-}
-
 func TestExplainText(t *testing.T) {
 	ended := at("03:14:07")
 	e := Explanation{

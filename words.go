@@ -12,7 +12,6 @@ type words struct {
 	Drained, Stopped, Attempts, Tokens           string // end of a run
 	Blocked, Waiting, Held, Elsewhere, Running   string
 	Resume, WaitsFor                             string
-	NeedsOne, NextLook                           string // pinned line
 }
 
 func wordsIn(language string) words {
@@ -34,7 +33,6 @@ func english() words {
 		Drained: "ended after %s", Attempts: "%d attempts", Tokens: "%s tokens",
 		Blocked: "blocked", Waiting: "waiting", Held: "held", Elsewhere: "run by another drover", Running: "running",
 		Resume: "resume", WaitsFor: "for",
-		NeedsOne: "%d needs you", NextLook: "next look",
 	}
 }
 
@@ -50,6 +48,5 @@ func korean() words {
 		Drained: "%s 만에 종료", Attempts: "시도 %d회", Tokens: "토큰 %s",
 		Blocked: "차단", Waiting: "대기", Held: "보류", Elsewhere: "다른 drover가 실행 중", Running: "실행 중",
 		Resume: "재개", WaitsFor: "대상",
-		NeedsOne: "확인 필요 %d", NextLook: "다음 확인",
 	}
 }

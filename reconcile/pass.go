@@ -131,9 +131,6 @@ func (l *Loop) wakeWaiters(task string) {
 	}
 }
 
-// Unsaved reports whether something waits to be saved.
-func (l *Loop) Unsaved() bool { return l.unsaved }
-
 // remember takes a decided task into the memory.
 func (l *Loop) remember(td *spec.TaskDecision, unit spec.Unit) {
 	id := td.Task.ID
