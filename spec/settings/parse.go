@@ -57,8 +57,9 @@ type file struct {
 }
 
 type ref struct {
-	node *yaml.Node
-	name string
+	node  *yaml.Node
+	name  string
+	where string
 }
 
 func newFile(below Settings, path string) *file {
@@ -195,6 +196,9 @@ func (f *file) check() {
 	for _, ref := range f.refs {
 		if _, ok := f.s.Routes[ref.name]; !ok {
 			f.bad(ref.node, "there is no route %s%s", ref.name, hint(ref.name, routes))
+		}
+		if ref.where == "promote" && f.s.Routes[ref.name].Agent == "pi" {
+			f.bad(ref.node, "promote names %s, which runs on pi: Pi is never promoted, nor anything to it", ref.name)
 		}
 	}
 	b := f.s.Backoff

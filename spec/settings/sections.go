@@ -155,7 +155,7 @@ func (f *file) ref(to *string, where string) func(*yaml.Node) {
 	return func(n *yaml.Node) {
 		if s, ok := f.scalar(n, where, "the name of a route"); ok {
 			*to = s
-			f.refs = append(f.refs, ref{n, s})
+			f.refs = append(f.refs, ref{n, s, where})
 		}
 	}
 }

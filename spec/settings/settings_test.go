@@ -162,6 +162,7 @@ func TestParseRefuses(t *testing.T) {
 		{"own agent without command", "agents: {mine: {at_once: 1}}\n", "1: drover knows no agent mine"},
 		{"known agent with command", "agents: {pi: {command: [x]}}\n", "1: agents.pi is an agent that drover drives itself"},
 		{"our own environment", "agents: {pi: {env: {DROVER_TASK: x}}}\n", `1: agents.pi.env: "DROVER_TASK" cannot be set here`},
+		{"promote pi", "routes: {p: {agent: pi}}\npromote: [p, claude]\n", "2: promote names p, which runs on pi"},
 		{"promote twice", "promote: [claude, claude]\n", "1: promote names claude twice"},
 		{"root outside", "agent_task: {root: ../x}\n", "1: agent_task.root wants a folder below the workspace"},
 		{"root is the workspace", "agent_task: {root: .}\n", "1: agent_task.root wants a folder below the workspace"},
