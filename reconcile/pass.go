@@ -133,6 +133,9 @@ func (l *Loop) wakeWaiters(task string) {
 
 // remember takes a decided task into the memory.
 func (l *Loop) remember(td *spec.TaskDecision, unit spec.Unit) {
+	if td.Record != nil {
+		td.Record.State = groupState(td.State)
+	}
 	id := td.Task.ID
 	if old := l.Memory.Records[id]; !sameRecord(old, td.Record) {
 		l.unsaved = true
