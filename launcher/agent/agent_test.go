@@ -382,8 +382,14 @@ func TestParseExit(t *testing.T) {
 		code, signal int
 		ok           bool
 	}{
-		{"0", 0, 0, true}, {"143\n", 143, 0, true}, {"signal 15", 0, 15, true},
-		{"signal 9 (shell: 137)", 0, 9, true}, {"", 0, 0, false}, {"-1", 0, 0, false}, {"signal", 0, 0, false}, {"300", 0, 0, false},
+		{"0", 0, 0, true},
+		{"143\n", 143, 0, true},
+		{"signal 15", 0, 15, true},
+		{"signal 9 (shell: 137)", 0, 9, true},
+		{"", 0, 0, false},
+		{"-1", 0, 0, false},
+		{"signal", 0, 0, false},
+		{"300", 0, 0, false},
 	} {
 		code, signal, err := ParseExit(c.text)
 		if code != c.code || signal != c.signal || (err == nil) != c.ok {

@@ -38,8 +38,13 @@ func NewSet(exe string, settings map[string]Settings) Set {
 	set := Set{map[string]CLI{}}
 	at := func(name string) program { return program{name, settings[name]} }
 	for _, c := range []CLI{
-		codex{at("codex")}, claude{at("claude")}, pi{at("pi")}, agy{at("agy")},
-		gemini{at("gemini")}, opencode{at("opencode")}, script{at("script"), exe},
+		codex{at("codex")},
+		claude{at("claude")},
+		pi{at("pi")},
+		agy{at("agy")},
+		gemini{at("gemini")},
+		opencode{at("opencode")},
+		script{at("script"), exe},
 	} {
 		set.programs[c.Name()] = c
 	}

@@ -20,15 +20,21 @@ func TestApply(t *testing.T) {
 		{"move", map[string]string{"d/a": "1"}, map[string]string{"e/b": "1"}, spec.MoveFile{From: "d/a", To: "e/b"}},
 		{"derive", map[string]string{"a": "1"}, map[string]string{"a": "1", "b": "new 1"}, spec.DeriveFile{From: "a", To: "b", Make: upper}},
 		{
-			"archive beside another", map[string]string{"d/a": "1", "d/s/b": "2", "x/d/old": "0"},
-			map[string]string{"x/d/old": "0", "x/d_1/a": "1", "x/d_1/s/b": "2"}, spec.ArchiveFolder{From: "d", To: "x/d"},
+			"archive beside another",
+			map[string]string{"d/a": "1", "d/s/b": "2", "x/d/old": "0"},
+			map[string]string{"x/d/old": "0", "x/d_1/a": "1", "x/d_1/s/b": "2"},
+			spec.ArchiveFolder{From: "d", To: "x/d"},
 		},
 		{
-			"block", map[string]string{"i": "mine\n# b\nold\n# e\nmore\n"}, map[string]string{"i": "mine\n# b\nnew\n# e\nmore\n"},
+			"block",
+			map[string]string{"i": "mine\n# b\nold\n# e\nmore\n"},
+			map[string]string{"i": "mine\n# b\nnew\n# e\nmore\n"},
 			spec.ManagedBlock{Path: "i", Begin: "# b", End: "# e", Lines: []string{"new"}},
 		},
 		{
-			"new block", map[string]string{"i": "mine"}, map[string]string{"i": "mine\n# b\nnew\n# e\n"},
+			"new block",
+			map[string]string{"i": "mine"},
+			map[string]string{"i": "mine\n# b\nnew\n# e\n"},
 			spec.ManagedBlock{Path: "i", Begin: "# b", End: "# e", Lines: []string{"new"}},
 		},
 	} {

@@ -191,8 +191,13 @@ func TestWorkerStopsAtTheFirstFailure(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newTask(t, "g/01_a", "PLAN.md", "CODE_REVIEW.md", "# nothing to run\n", "# r\n")
 	for _, args := range [][2]string{
-		{"worker", "PLAN.md"}, {"worker", "none.md"}, {"selfcheck", "PLAN.md"}, {"split", "PLAN.md"},
-		{"review", "PLAN.md"}, {"review", "CODE_REVIEW.md"}, {"loop", "SPEC.md"},
+		{"worker", "PLAN.md"},
+		{"worker", "none.md"},
+		{"selfcheck", "PLAN.md"},
+		{"split", "PLAN.md"},
+		{"review", "PLAN.md"},
+		{"review", "CODE_REVIEW.md"},
+		{"loop", "SPEC.md"},
 	} {
 		if code, events := w.run(args[0], args[1]); code != 2 || events[len(events)-1].Message == "" {
 			t.Errorf("%v: exit %d", args, code)
