@@ -148,10 +148,8 @@ func (m *machine) look(t *rapid.T) {
 			m.restart(t)
 		}
 	}()
-	hints := []string{}
-	if m.seen == nil {
-		hints = nil
-	} else {
+	var hints []string // nil at the first look
+	if m.seen != nil {
 		hints = (*diskFiles)(m.disk).changed(m.seen, m.files)
 	}
 	m.seen = maps.Clone(m.files)

@@ -121,20 +121,21 @@ func (l *Loop) ask(ctx context.Context, r spec.Request, id spec.TaskID) (bool, s
 // the next pass.
 func (l *Loop) stop(ctx context.Context, r spec.Request, id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	changed, message := l.hold(ctx, r, id, td)
-	for _, run := range l.liveRuns(id) {
-		attempt := run.Locator.Attempt
-		if rec := l.Memory.Records[id].Clone(); rec != nil && rec.Held != nil && !rec.Held.Stop {
-			rec.Held.Stop = true
-			l.Memory.Records[id] = rec
-			changed = true
-		}
-		if err := l.Launcher.Stop(ctx, attempt, "person"); err != nil {
-			return changed, fmt.Sprintf("held, but %s could not be told to end: %v", attempt, err)
-		}
-		l.stopping[attempt] = true
-		return changed, "ending " + attempt + "; held until: drover release " + id.Name
+	runs := l.liveRuns(id)
+	if len(runs) == 0 {
+		return changed, message
 	}
-	return changed, message
+	attempt := runs[0].Locator.Attempt // a task has one at most
+	if rec := l.Memory.Records[id].Clone(); rec != nil && rec.Held != nil && !rec.Held.Stop {
+		rec.Held.Stop = true
+		l.Memory.Records[id] = rec
+		changed = true
+	}
+	if err := l.Launcher.Stop(ctx, attempt, "person"); err != nil {
+		return changed, fmt.Sprintf("held, but %s could not be told to end: %v", attempt, err)
+	}
+	l.stopping[attempt] = true
+	return changed, "ending " + attempt + "; held until: drover release " + id.Name
 }
 
 // hold keeps a task from starting anything; an attempt that lives goes on to

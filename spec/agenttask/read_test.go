@@ -238,6 +238,8 @@ func FuzzNames(f *testing.F) {
 				t.Fatalf("%q reads as %+v", s, n)
 			}
 		}
-		markdown.Clip(s, len(s)/2)
+		if c := markdown.Clip(s, len(s)/2); len(c) > len(s)/2 {
+			t.Fatalf("%q is clipped to %q", s, c)
+		}
 	})
 }
