@@ -77,6 +77,7 @@ func variants() []variant {
 		{"claude", "claude", ""},
 		{"claude newer", "claude", "newer/node_modules/.bin"},
 		{"pi", "pi", ""},
+		{"pi newer", "pi", "newer/node_modules/.bin"},
 		{"gemini", "gemini", ""},
 		{"opencode", "opencode", ""},
 	}
