@@ -243,11 +243,7 @@ func remedies(r spec.Row) []spec.Do {
 		do = append(do, spec.Do{Argv: append([]string{"drover"}, argv...), Changes: changes})
 	}
 	if r.Locator != "" {
-		argv := []string{"logs", r.Task}
-		if r.Attempt == "" && r.Attempts > 0 {
-			argv = append(argv, "--attempt", strconv.Itoa(r.Attempts-1))
-		}
-		add("nothing: read the last attempt", argv...)
+		add("nothing: read the last attempt", append([]string{"logs", r.Task}, attemptFlags(r.Locator)...)...)
 	}
 	var code spec.Code
 	if r.Reason != nil {
@@ -266,6 +262,16 @@ func remedies(r spec.Row) []spec.Do {
 		add("nothing: lists what is wrong in its files", "validate")
 	}
 	return do
+}
+
+// attemptFlags name the attempt of a locator to `drover logs`.
+func attemptFlags(locator string) []string {
+	prefix, n := spec.SplitAttempt(filepath.Base(filepath.Dir(locator)))
+	i := strings.LastIndex(prefix, "__")
+	if n < 0 || i < 0 {
+		return nil
+	}
+	return []string{"--role", prefix[i+2:], "--attempt", strconv.Itoa(n)}
 }
 
 // retryClears reports whether a blocker is one that `retry` takes away.

@@ -37,27 +37,29 @@ type LastAttempt struct {
 	Locator string     `json:"locator"`
 }
 
-// lastAttempt is the newest attempt of a list that is over, nil for none.
+// lastAttempt is the attempt of a list that was over last, nil for none.
 func lastAttempt(runs []spec.Run) *LastAttempt {
-	for i := len(runs) - 1; i >= 0; i-- {
-		r := runs[i]
-		if r.State.Live() {
-			continue
-		}
-		class := r.Exit.Class
-		if r.State == spec.RunLost {
-			class = spec.ClassLost
-		}
-		begin := r.Locator.StartedAt
-		if begin.IsZero() {
-			begin = r.Locator.ClaimedAt
-		}
-		return &LastAttempt{
-			Attempt: spec.ShortAttempt(r.Locator.Attempt), Ended: r.Ended(), Seconds: r.Ended().Sub(begin).Seconds(),
-			Exit: r.Exit.Code, Class: class, Locator: r.Dir + "/locator.json",
+	var last *spec.Run
+	for i := range runs {
+		if r := &runs[i]; !r.State.Live() && (last == nil || r.Ended().After(last.Ended())) {
+			last = r
 		}
 	}
-	return nil
+	if last == nil {
+		return nil
+	}
+	class := last.Exit.Class
+	if last.State == spec.RunLost {
+		class = spec.ClassLost
+	}
+	begin := last.Locator.StartedAt
+	if begin.IsZero() {
+		begin = last.Locator.ClaimedAt
+	}
+	return &LastAttempt{
+		Attempt: spec.ShortAttempt(last.Locator.Attempt), Ended: last.Ended(), Seconds: last.Ended().Sub(begin).Seconds(),
+		Exit: last.Exit.Code, Class: class, Locator: last.Dir + "/locator.json",
+	}
 }
 
 // explainText tells why, what comes next and what a person can do.

@@ -79,10 +79,13 @@ func failureFields(n reconcile.Notice) []Field {
 	if l == nil {
 		return nil
 	}
-	out := []Field{
-		{"failure_class", string(l.FailureClass)},
-		{"failure_source", string(l.FailureSource)},
-		{"provider_transport_failure_confirmed", strconv.FormatBool(l.ProviderTransportFailureConfirmed)},
+	var out []Field
+	if l.FailureClass != "" { // else the CLI succeeded and its work was refused
+		out = []Field{
+			{"failure_class", string(l.FailureClass)},
+			{"failure_source", string(l.FailureSource)},
+			{"provider_transport_failure_confirmed", strconv.FormatBool(l.ProviderTransportFailureConfirmed)},
+		}
 	}
 	out = appendField(out, "termination_initiator", l.TerminationInitiator)
 	if l.TimeoutPhase != "" {

@@ -284,3 +284,17 @@ func TestMoney(t *testing.T) {
 		}
 	}
 }
+
+func TestLastAttemptIsTheNewest(t *testing.T) {
+	run := func(name string, ended time.Time) spec.Run {
+		return spec.Run{State: spec.RunEnded, Locator: spec.Locator{Attempt: name}, Exit: spec.Exit{EndedAt: ended}, Dir: "/r/" + name}
+	}
+	runs := []spec.Run{
+		run("g.t__p0__review__a00", at("10:00:02")), run("g.t__p0__review__a01", at("10:00:03")),
+		run("g.t__p0__worker__a00", at("10:00:01")), {State: spec.RunRunning},
+	}
+	if got := lastAttempt(runs); got == nil || got.Locator != "/r/g.t__p0__review__a01/locator.json" {
+		t.Errorf("last is %+v", got)
+	}
+	same(t, strings.Join(attemptFlags("/r/g.t__p0__review__a01/locator.json"), " "), "--role review --attempt 1")
+}
