@@ -26,8 +26,10 @@ type quietPass struct {
 	Files   []string     `json:"files"`
 	Runs    []string     `json:"runs"`
 	Summary spec.Summary `json:"summary"`
-	// Next is when the first timer ends; from then on it holds no more.
-	Next time.Time `json:"next"`
+	// Next is when the first timer ends, Expiry when the first run directory
+	// has been kept long enough; from then on it holds no more.
+	Next   time.Time `json:"next"`
+	Expiry time.Time `json:"expiry"`
 }
 
 func (a *App) quietPath() string { return filepath.Join(a.State.Path, "quiet.cache") }
@@ -66,9 +68,12 @@ func (a *App) quiet(ctx context.Context, o *engineOptions, of string) (q quietPa
 	}
 	now := a.quietNow(of)
 	holds = o.files.Stood() && q.Of == of && slices.Equal(q.Files, now.Files) && slices.Equal(q.Runs, now.Runs) &&
-		(q.Next.IsZero() || a.Now().Before(q.Next))
+		a.ahead(q.Next) && a.ahead(q.Expiry)
 	return q, holds, nil
 }
+
+// ahead reports whether a moment has not come yet; zero never comes.
+func (a *App) ahead(t time.Time) bool { return t.IsZero() || a.Now().Before(t) }
 
 // quietNow is what a quiet pass rests on beside the workspace's files.
 func (a *App) quietNow(of string) quietPass {
@@ -90,7 +95,7 @@ func (a *App) keepQuiet(e *engine, of string, sum spec.Summary, next time.Time) 
 		return nil // a program that is missing now may be there the next time
 	}
 	q := a.quietNow(of)
-	q.Summary, q.Next = sum, next
+	q.Summary, q.Next, q.Expiry = sum, next, e.Expiry()
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err

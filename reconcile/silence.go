@@ -60,32 +60,3 @@ func silence(r spec.Run) time.Duration {
 	}
 	return 0
 }
-
-// expire lets go of run directories of complete tasks that have been kept long
-// enough (agent_task.keep_logs); of those that a crash left behind, at once.
-func (l *Loop) expire() {
-	now := l.Now()
-	for id, rs := range l.runs {
-		if l.Memory.Records[id] != nil || l.task(id) != nil && l.task(id).State != spec.StateComplete {
-			continue
-		}
-		if !l.finished(id) {
-			continue
-		}
-		for _, r := range rs {
-			if !r.State.Live() && now.Sub(r.Ended()) >= l.Policy.KeepLogs {
-				l.removes = append(l.removes, r.Locator.Attempt)
-			}
-		}
-	}
-}
-
-// finished reports whether the last task of a name is complete.
-func (l *Loop) finished(id spec.TaskID) bool {
-	for _, g := range l.Memory.Groups {
-		if g.Dialect == id.Dialect && g.Tasks[id.Name] == string(spec.StateComplete) {
-			return true
-		}
-	}
-	return false
-}
