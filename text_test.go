@@ -291,7 +291,8 @@ func TestLastAttemptIsTheNewest(t *testing.T) {
 	}
 	runs := []spec.Run{
 		run("g.t__p0__review__a00", at("10:00:02")), run("g.t__p0__review__a01", at("10:00:03")),
-		run("g.t__p0__worker__a00", at("10:00:01")), {State: spec.RunRunning},
+		run("g.t__p0__worker__a00", at("10:00:01")),
+		{State: spec.RunRunning},
 	}
 	if got := lastAttempt(runs); got == nil || got.Locator != "/r/g.t__p0__review__a01/locator.json" {
 		t.Errorf("last is %+v", got)
