@@ -62,8 +62,9 @@ type ownerFile struct {
 // Somebody who only asks for the owner holds a shared lock for an instant, so
 // an owner asks again for a while.
 const (
-	lockPatience = 100 * time.Millisecond
-	lockPause    = 5 * time.Millisecond
+	lockPatience   = 100 * time.Millisecond
+	lockPause      = 5 * time.Millisecond
+	askersPatience = 5 * time.Second
 )
 
 // Lock makes this process the owner of the workspace until unlock is called or
@@ -101,14 +102,30 @@ func (s StateDir) Lock(ctx context.Context, d Disk, now time.Time) (unlock func(
 	}, nil
 }
 
+// tryFor asks for the lock until it is had, or an owner has it. Askers, who
+// share it for an instant, are waited for longer: they are no owners.
 func tryFor(ctx context.Context, lock *flock.Flock) (bool, error) {
-	patience, cancel := context.WithTimeout(ctx, lockPatience)
-	defer cancel()
-	held, err := lock.TryLockContext(patience, lockPause)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return false, nil
+	for begin := time.Now(); ; {
+		patience, cancel := context.WithTimeout(ctx, lockPatience)
+		held, err := lock.TryLockContext(patience, lockPause)
+		cancel()
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return held, err
+		}
+		if owned, err := ownedNow(lock.Path()); owned || err != nil || time.Since(begin) > askersPatience {
+			return false, err
+		}
 	}
-	return held, err
+}
+
+// ownedNow reports whether somebody holds the lock alone.
+func ownedNow(path string) (bool, error) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	shared, err := lock.TryRLock()
+	if err != nil || !shared {
+		return !shared, err
+	}
+	return false, lock.Unlock()
 }
 
 // announce makes the state folder and says in it who the owner is.
@@ -133,13 +150,12 @@ func (s StateDir) announce(d Disk, now time.Time) error {
 // Owner is the drover that drives the workspace now; nil for none. PID is 0
 // when there is one that cannot be named.
 func (s StateDir) Owner() (*spec.Owner, error) {
-	lock := flock.New(s.GitDir, flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock()
+	owned, err := ownedNow(s.GitDir)
 	if err != nil {
 		return nil, fmt.Errorf("look for the owner: %w", err)
 	}
-	if free {
-		return nil, lock.Unlock()
+	if !owned {
+		return nil, nil
 	}
 	owner := s.owner()
 	return &owner, nil

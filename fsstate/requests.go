@@ -2,6 +2,7 @@ package fsstate
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,14 +71,16 @@ func (s StateDir) Ask(ctx context.Context, d Disk, r spec.Request) (spec.Answer,
 	}
 }
 
-// leave writes a request under a name that sorts by time and is nobody's else.
+// leave writes a request under a name that sorts by time and is nobody's else:
+// a name that was given before may still have its answer lying there, so chance
+// makes it, not a search for a free one.
 func leave(d Disk, dir string, r spec.Request) (id string, err error) {
 	if err := d.MakeFolder(dir); err != nil {
 		return "", err
 	}
 	r.Version = 1
-	for n := 0; ; n++ {
-		id := fmt.Sprintf("%s-%d-%d", r.At.UTC().Format("20060102T150405.000000000"), os.Getpid(), n)
+	for {
+		id := fmt.Sprintf("%s-%d-%s", r.At.UTC().Format("20060102T150405.000000000"), os.Getpid(), rand.Text()[:12])
 		r.ID = id
 		text, err := json.Marshal(r)
 		if err != nil {
