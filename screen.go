@@ -15,10 +15,34 @@ import (
 type screen struct {
 	app    *App
 	output string // text, line, json
+	// missed are the missing programs that were told of.
+	missed map[string]bool
 }
 
 // notice shows one notice as it happens.
-func (s *screen) notice(n reconcile.Notice) { s.banner(noticeBanner(n), n.At) }
+func (s *screen) notice(n reconcile.Notice) {
+	if n.Reason.Code == spec.CLIMissing {
+		s.missing(n.Reason)
+	}
+	s.banner(noticeBanner(n), n.At)
+}
+
+// missing tells once of a program that is not there, and where it was looked
+// for, however many tasks need it (COMMANDS 4).
+func (s *screen) missing(why spec.Reason) {
+	if s.missed[why.Detail] {
+		return
+	}
+	if s.missed == nil {
+		s.missed = map[string]bool{}
+	}
+	s.missed[why.Detail] = true
+	where := ""
+	if len(why.Looked) > 0 {
+		where = " (looked " + strings.Join(why.Looked, ", ") + ")"
+	}
+	s.app.Warn("%s%s, but tasks need it; %s", why.Detail, where, why.Resume)
+}
 
 func (s *screen) banner(b Banner, at time.Time) {
 	language := s.app.BannerLanguage()

@@ -57,7 +57,7 @@ func eventWhat(e spec.Event) string {
 	case spec.EventInspect:
 		return joined(step+" is silent; looked at, not ended", e.Message)
 	case spec.EventRequest, spec.EventGate:
-		return joined(joined(string(e.Kind), e.Cause), byWhom(e.By))
+		return joined(joined(joined(string(e.Kind), e.Cause), byWhom(e.By))+":", e.Message)
 	}
 	return joined(joined(string(e.Kind), e.Cause), e.Message)
 }

@@ -61,7 +61,9 @@ func (a *App) waitFor(ctx context.Context, until string, want func(spec.TaskID) 
 		doc, code = d, outcome(d.Summary)
 		states := statesOf(d)
 		if first == "" {
-			first = states
+			if first = states; d.Owner == nil && d.Summary.Running == 0 && code == exitGoesOn {
+				a.Warn("no drover runs here, so nothing moves until one does: drover")
+			}
 		}
 		return until == "final" && code != exitGoesOn ||
 			until == "complete" && (code == exitDone || code == exitPerson) ||

@@ -290,7 +290,7 @@ func (l *Launcher) lookPath(name string, env []string) (string, error) {
 		if executable(path) {
 			return path, nil
 		}
-		return "", fmt.Errorf("%w: %s", ErrCLIMissing, path)
+		return "", fmt.Errorf("%w: %s is not there, or no program", ErrCLIMissing, path)
 	}
 	var search string
 	for _, v := range env {

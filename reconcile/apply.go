@@ -248,7 +248,11 @@ func (l *Loop) missing(p *pending, detail string) {
 	if _, rest, ok := strings.Cut(detail, spec.ErrCLIMissing.Error()+": "); ok {
 		detail = rest // without the one attempt that met it: it stops them all
 	}
-	why := spec.Reason{Code: spec.CLIMissing, Detail: detail, Since: l.Now(), Resume: "set agents." + agent + ".path in drover.yaml (drover init --agents prints it), then: drover retry --all"}
+	why := spec.Reason{Code: spec.CLIMissing, Since: l.Now(), Resume: "set agents." + agent + ".path in drover.yaml (drover init --agents prints it), then: drover retry --all"}
+	var where string
+	if why.Detail, where, _ = strings.Cut(detail, " ("); where != "" { // long, and the same for every task
+		why.Looked = []string{"in " + strings.TrimSuffix(where, ")")}
+	}
 	l.stopRoute(agent, why)
 	p.td.Start = nil
 	p.td.State, p.td.Reason = spec.StateBlocked, why

@@ -145,11 +145,11 @@ func (l *Loop) hold(ctx context.Context, r spec.Request, id spec.TaskID, td *spe
 	if rec != nil && rec.Held != nil || td != nil && td.State == spec.StateHeld {
 		return false, "held already"
 	}
-	if td == nil {
-		return false, "there is no such task"
-	}
-	if td.State == spec.StateComplete {
+	switch {
+	case td != nil && td.State == spec.StateComplete, td == nil && l.passed(id):
 		return false, "complete already"
+	case td == nil:
+		return false, "there is no such task"
 	}
 	if was := td.Task.Status; was != "" && len(l.liveRuns(id)) == 0 {
 		err := l.Files.Apply(ctx, spec.SetField{Path: td.Task.Doc, Key: "status", Value: "hold", Was: was})
@@ -276,6 +276,16 @@ func (l *Loop) forget(id spec.TaskID, td *spec.TaskDecision) (bool, string) {
 	delete(l.looks, u)
 	delete(l.Seen, id)
 	return true, "forgotten"
+}
+
+// passed reports whether only the memory still knows a task, as complete.
+func (l *Loop) passed(id spec.TaskID) bool {
+	for _, g := range l.Memory.Groups {
+		if g.Dialect == id.Dialect && g.Tasks[id.Name] == string(spec.StateComplete) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Loop) liveRuns(id spec.TaskID) []spec.Run {
