@@ -87,10 +87,7 @@ func (d *Dialect) waits(t spec.Tree, x *taskFacts, w spec.World) (spec.State, sp
 		return spec.StateReady, spec.Reason{}
 	}
 	if cycle := d.cycle(t, x); cycle != nil {
-		return spec.StateBlocked, spec.Reason{
-			Code: spec.Cycle, Detail: strings.Join(cycle, " → "), File: x.dir,
-			Resume: "take one of the numbers after + out of a folder's name",
-		}
+		return spec.StateBlocked, ringReason(x, cycle)
 	}
 	var reason spec.Reason
 	for _, index := range slices.Compact(slices.Sorted(x.name.after())) {
@@ -106,6 +103,18 @@ func (d *Dialect) waits(t spec.Tree, x *taskFacts, w spec.World) (spec.State, sp
 		}
 	}
 	return spec.StateWaiting, reason
+}
+
+// ringReason names a ring once, at its first member; the others point there.
+func ringReason(x *taskFacts, cycle []string) spec.Reason {
+	r := spec.Reason{
+		Code: spec.Cycle, Detail: strings.Join(cycle, " → "), File: x.dir,
+		Resume: "take one of the numbers after + out of a folder's name",
+	}
+	if first := x.group + "/" + cycle[0]; first != x.fullName() {
+		r.Detail, r.WaitsFor = "in the ring that "+first+" names", []string{first}
+	}
+	return r
 }
 
 // addTo adds an unfinished predecessor to what a task waits for. One that is
