@@ -257,14 +257,14 @@ func (s *signalled) end(e *engine, f *runFlags) error {
 	}
 	stop := f.onExit == "stop" || os.Getpid() == 1
 	if !stop && s.got == syscall.SIGINT && s.app.HasTerminal() {
-		s.app.Warn("%d agents go on by themselves; Ctrl-C again within 3 s ends them too", running)
+		s.app.Warn("agents go on by themselves (%d); Ctrl-C again within 3 s ends them too", running)
 		select {
 		case got := <-s.ch:
 			stop = got == syscall.SIGINT
 		case <-time.After(secondChance):
 		}
 	} else if !stop && s.got != nil {
-		s.app.Warn("%d agents go on by themselves; follow them with: drover status", running)
+		s.app.Warn("agents go on by themselves (%d); follow them with: drover status", running)
 	}
 	if !stop {
 		return nil

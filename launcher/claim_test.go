@@ -191,6 +191,26 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// A claim that is taken back before its start leaves nothing that looks alive.
+func TestRemoveOfClaim(t *testing.T) {
+	b := newBench(t)
+	name := attemptName(0)
+	for range 2 { // the name is free again
+		if err := b.Claim(b.ctx, []*spec.Start{newStart(name, "")})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Remove(b.ctx, []string{name}); err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := b.see(name); ok {
+			t.Errorf("still observed: %v", r.State)
+		}
+	}
+	if err := b.Launch(b.ctx, name); err == nil {
+		t.Error("a claim that was taken back was launched")
+	}
+}
+
 // A full disk at any effect of a claim: an error, and nothing that counts as
 // an attempt which may run.
 func TestClaimFaultAtEveryEffect(t *testing.T) {

@@ -160,6 +160,13 @@ func (l *Launcher) Remove(ctx context.Context, attempts []string) error {
 // retire takes an attempt's name away; "" when there is no such attempt.
 func (l *Launcher) retire(name string) (temp string, err error) {
 	dir := l.dir(name)
+	if lock := l.claimed[name]; lock != nil { // never launched: only we hold it
+		delete(l.claimed, name)
+		l.runs.stale(name)
+		if err := lock.Close(); err != nil {
+			return "", err
+		}
+	}
 	held, err := rundir.Held(dir)
 	if err != nil {
 		return "", err
