@@ -267,11 +267,27 @@ func (f *fake) review(verdict string) {
 	f.rename(review, fmt.Sprintf("%s/code_review%s_%d.log", dir, log, k))
 	if verdict == "PASS" {
 		f.write(dir+"/complete.log", head+"\nverdict=PASS\ncompleted_at=2026-06-01T10:00:00Z\n")
-		group := filepath.Base(filepath.Dir(dir))
-		f.rename(dir, filepath.Join(filepath.Dir(filepath.Dir(dir)), "archive/2026/06", group, filepath.Base(dir)))
+		f.archive(dir)
 		return
 	}
 	next := strings.Replace(head, fmt.Sprintf("plan=%d", k), fmt.Sprintf("plan=%d", k+1), 1)
 	_, body, _ := strings.Cut(string(old), "\n")
 	f.write(plan, next+"\n"+body)
+}
+
+// archive moves a passed task away; of a group that is one task, all but its
+// work log.
+func (f *fake) archive(dir string) {
+	root := strings.TrimSuffix(dir, "/"+f.task)
+	to := filepath.Join(root, "archive/2026/06", f.task)
+	if strings.Contains(f.task, "/") {
+		f.rename(dir, to)
+		return
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, file := range files {
+		if name := filepath.Base(file); name != "WORK_LOG.md" {
+			f.rename(file, filepath.Join(to, name))
+		}
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,13 @@ func explainText(e Explanation, language string, zone *time.Location) string {
 	if e.Next != "" {
 		b.WriteString(pad(w.Next, 9) + clean(e.Next) + "\n")
 	}
-	writeDo(&b, r.Do, w)
+	do := slices.Clone(r.Do)
+	for _, on := range e.On {
+		if on.Row.NeedsPerson { // what would free that one frees this one
+			do = append(do, on.Row.Do...)
+		}
+	}
+	writeDo(&b, do, w)
 	rule := e.Rule
 	if rule == "" && r.Reason != nil {
 		rule = ruleOf(r.Reason.Code)
