@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"drover/fsstate"
 	"drover/launcher"
@@ -28,6 +29,8 @@ type engine struct {
 	edits    *fsstate.Edits
 	journal  *fsstate.Journal
 	launcher *launcher.Launcher
+	// rolled is what is kept of finished tasks, once somebody asked.
+	rolled map[spec.TaskID]spec.Rollup
 }
 
 // files joins the two halves of a workspace: what is read and what is written.
@@ -173,7 +176,7 @@ func (e *engine) finish(ctx context.Context) error {
 }
 
 // doc is the status document of the tasks that want accepts.
-func (e *engine) doc(want func(spec.TaskID) bool) (spec.StatusDoc, error) {
+func (e *engine) doc(ctx context.Context, want func(spec.TaskID) bool) (spec.StatusDoc, error) {
 	host, _ := os.Hostname() // "" is an answer too
 	owner, err := e.app.State.Owner()
 	if err != nil {
@@ -192,18 +195,23 @@ func (e *engine) doc(want func(spec.TaskID) bool) (spec.StatusDoc, error) {
 		row.Do = remedies(row)
 		d.Tasks = append(d.Tasks, row)
 	}
-	d.Tasks = append(d.Tasks, e.finished(d.Tasks, want)...)
+	finished, err := e.finished(ctx, d.Tasks, want)
+	if err != nil {
+		return spec.StatusDoc{}, err
+	}
+	d.Tasks = append(d.Tasks, finished...)
 	d.Summary = summarize(d)
 	return d, nil
 }
 
 // finished are the rows of complete tasks that only the memory still knows.
-func (e *engine) finished(known []spec.Row, want func(spec.TaskID) bool) []spec.Row {
+func (e *engine) finished(ctx context.Context, known []spec.Row, want func(spec.TaskID) bool) ([]spec.Row, error) {
 	have := map[string]bool{}
 	for _, r := range known {
 		have[r.Task] = true
 	}
 	var rows []spec.Row
+	loaded := false
 	for _, g := range e.Memory.Groups {
 		for name, state := range g.Tasks {
 			id := spec.TaskID{Dialect: g.Dialect, Name: name}
@@ -217,11 +225,45 @@ func (e *engine) finished(known []spec.Row, want func(spec.TaskID) bool) []spec.
 			if s, ok := e.Seen[id]; ok && s.State == spec.StateComplete {
 				row.Since = &s.Since
 			}
+			if _, ok := e.rolled[id]; !ok && !loaded {
+				if err := e.loadRollups(ctx); err != nil {
+					return nil, err
+				}
+				loaded = true
+			}
+			e.recall(id, &row)
 			rows = append(rows, row)
 		}
 	}
 	slices.SortFunc(rows, func(a, b spec.Row) int { return strings.Compare(a.Task, b.Task) })
-	return rows
+	return rows, nil
+}
+
+// loadRollups reads what is kept of finished tasks: the newest life of each,
+// where there were several of its name.
+func (e *engine) loadRollups(ctx context.Context) error {
+	e.rolled = map[spec.TaskID]spec.Rollup{}
+	for r, err := range e.journal.Rollups(ctx, time.Time{}) {
+		if err != nil {
+			return fmt.Errorf("read what is kept of finished tasks: %w", err)
+		}
+		e.rolled[spec.TaskID{Dialect: r.Dialect, Name: r.Task}] = r
+	}
+	return nil
+}
+
+// recall fills in what is kept of a finished task. One that was complete
+// before drover came has nothing.
+func (e *engine) recall(id spec.TaskID, row *spec.Row) {
+	r, ok := e.rolled[id]
+	if !ok {
+		e.rolled[id] = spec.Rollup{} // asked once is enough
+		return
+	}
+	row.Title, row.Plan, row.Tag, row.Attempts, row.Usage = r.Title, r.Plan, r.Tag, r.Attempts, r.Usage
+	if !r.FirstStart.IsZero() {
+		row.StartedAt = &r.FirstStart
+	}
 }
 
 func summarize(d spec.StatusDoc) spec.Summary {

@@ -25,7 +25,7 @@ func (a *App) lookAt(ctx context.Context, want func(spec.TaskID) bool) (spec.Sta
 	if err := e.Know(ctx); err != nil {
 		return spec.StatusDoc{}, err
 	}
-	return e.doc(want)
+	return e.doc(ctx, want)
 }
 
 // requestsDir is where commands leave what they ask of a running owner.
@@ -115,7 +115,7 @@ func explainCommand(a *App) *cobra.Command {
 			if err := e.Know(c.Context()); err != nil {
 				return err
 			}
-			doc, err := e.doc(nil)
+			doc, err := e.doc(c.Context(), nil)
 			if err != nil {
 				return err
 			}

@@ -158,7 +158,7 @@ func (a *App) drive(ctx context.Context, f *runFlags, words []string, mode recon
 			return err
 		}
 	}
-	return a.conclude(e, screen, mode, selects, began, timedOut, signals.got)
+	return a.conclude(ctx, e, screen, mode, selects, began, timedOut, signals.got)
 }
 
 // elsewhere tells what the drover that owns the workspace runs (seed 003: exit
@@ -182,7 +182,7 @@ func (a *App) elsewhere(ctx context.Context, s *screen, owner spec.Owner, select
 // wake gathers what can end the loop's wait. The watch begins before the first
 // look, so that nothing falls between the two.
 func (a *App) wake(ctx context.Context, e *engine, s *screen, mode reconcile.Mode) (reconcile.Wake, error) {
-	w := reconcile.Wake{Ended: e.launcher.Changed(), Tick: time.Minute, Beat: func() { s.beat(e) }}
+	w := reconcile.Wake{Ended: e.launcher.Changed(), Tick: time.Minute, Beat: func() { s.beat(ctx, e) }}
 	if mode == reconcile.Once {
 		return w, nil
 	}
@@ -303,7 +303,7 @@ func (s *signalled) stopAgents(e *engine) error {
 }
 
 // conclude prints the end report and answers with the exit code.
-func (a *App) conclude(e *engine, s *screen, mode reconcile.Mode, selects func(spec.TaskID) bool, began time.Time, timedOut bool, got os.Signal) error {
+func (a *App) conclude(ctx context.Context, e *engine, s *screen, mode reconcile.Mode, selects func(spec.TaskID) bool, began time.Time, timedOut bool, got os.Signal) error {
 	if sig, ok := got.(syscall.Signal); ok {
 		return &signalError{sig}
 	}
@@ -312,7 +312,7 @@ func (a *App) conclude(e *engine, s *screen, mode reconcile.Mode, selects func(s
 		a.Warn("there are no tasks below %s; write one with: drover new task GROUP/01_name", a.Settings.AgentTask.Root)
 	}
 	if mode == reconcile.Drain || a.JSON || s.output == "json" {
-		doc, err := e.doc(selects)
+		doc, err := e.doc(context.WithoutCancel(ctx), selects)
 		if err != nil {
 			return err
 		}

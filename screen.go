@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -58,8 +59,8 @@ func (s *screen) banner(b Banner, at time.Time) {
 
 // beat is the line that shows, at least every 60 s, that something runs
 // (seed 003).
-func (s *screen) beat(e *engine) {
-	doc, err := e.doc(nil)
+func (s *screen) beat(ctx context.Context, e *engine) {
+	doc, err := e.doc(ctx, nil)
 	if err != nil {
 		return // shown by the pass that meets it
 	}

@@ -114,7 +114,7 @@ func (a *App) eachLook(ctx context.Context, want func(spec.TaskID) bool, done fu
 		if err := e.Refresh(look, e.journal.Load); err != nil {
 			return false, err
 		}
-		doc, err := e.doc(want)
+		doc, err := e.doc(look, want)
 		if err != nil {
 			return false, err
 		}

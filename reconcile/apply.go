@@ -284,7 +284,7 @@ func (l *Loop) launch(ctx context.Context, b *batch) {
 			p.td.Record = &spec.Record{Generation: p.td.Task.Generation, Unit: p.unit.Key}
 		}
 		touch(p.td.Record, loc.Role)
-		p.td.Record.Active = loc.Attempt
+		p.td.Record.Active, p.td.Record.Title = loc.Attempt, p.td.Task.Title
 		if p.td.Record.FirstStart.IsZero() {
 			p.td.Record.FirstStart = loc.ClaimedAt
 		}

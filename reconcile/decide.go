@@ -209,6 +209,9 @@ func (x *decider) complete(td *spec.TaskDecision) {
 	if rec := td.Record; rec != nil {
 		td.Rollup.FirstStart, td.Rollup.Attempts = rec.FirstStart, rec.Attempts
 		td.Rollup.Rounds, td.Rollup.Usage = rec.Rounds, rec.Usage
+		if td.Rollup.Title == "" { // its document is archived
+			td.Rollup.Title = rec.Title
+		}
 	}
 	td.Record = nil
 	for _, r := range x.w.Runs[td.Task.ID] {

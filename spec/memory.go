@@ -54,6 +54,7 @@ type Record struct {
 	Usage      Usage        `json:"usage,omitzero"`     // over the lineage
 	Attempts   int          `json:"attempts,omitempty"` // over the lineage
 	FirstStart time.Time    `json:"first_start,omitzero"`
+	Title      string       `json:"title,omitempty"` // of the document that ran last
 }
 
 // Ran reports whether drover has run a step of this generation.
