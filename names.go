@@ -47,17 +47,21 @@ func selects(word, name string) bool {
 // find resolves a TASK: its full name, a path of one of its files, or a part
 // that only one has.
 func (a *App) find(rows []spec.Row, word string) (spec.Row, error) {
-	var exact, parts []spec.Row
+	var exact, inside, parts []spec.Row
 	file := a.workspacePath(word)
 	for _, r := range rows {
+		dir := taskFolder(r)
 		switch {
-		case r.Task == word:
+		case r.Task == word, dir != "" && (file == r.File || file == dir):
 			exact = append(exact, r)
-		case file != "" && (r.File == file || r.File != "" && path.Dir(r.File) == file || path.Dir(file) == path.Dir(r.File) && r.File != ""):
-			exact = append(exact, r)
+		case dir != "" && path.Dir(file) == dir:
+			inside = append(inside, r)
 		case hasIndex(r.Task, word):
 			parts = append(parts, r)
 		}
+	}
+	if len(exact) == 0 {
+		exact = inside // of a group that is one task, another's folder is inside
 	}
 	if len(exact) == 0 && len(parts) == 0 {
 		for _, r := range rows {
@@ -81,6 +85,14 @@ func (a *App) find(rows []spec.Row, word string) (spec.Row, error) {
 		e.near = append(e.near, r.Task)
 	}
 	return spec.Row{}, e
+}
+
+// taskFolder is where a task's documents stand, "" where it has none.
+func taskFolder(r spec.Row) string {
+	if path.Ext(r.File) == ".md" {
+		return path.Dir(r.File)
+	}
+	return r.File
 }
 
 func unknownTask(rows []spec.Row, word string) error {
@@ -121,8 +133,9 @@ func (a *App) workspacePath(word string) string {
 		}
 		abs = filepath.Join(base, word)
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real
+	// A document that is a link is meant itself, not what it leads to.
+	if real, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		abs = filepath.Join(real, filepath.Base(abs))
 	}
 	rel, err := filepath.Rel(a.State.Root, abs)
 	if err != nil || strings.HasPrefix(rel, "..") {

@@ -85,12 +85,12 @@ func (d *Dialect) strays(t spec.Tree) []spec.Problem {
 	return out
 }
 
-const notAFolder = "leads out of the workspace or nowhere; a task is a folder of its own, not a link"
+const notAFolder = "is no folder, or a link that leads nowhere or out of the workspace; a task is a folder of its own"
 
 // Units implements spec.Dialect: task folders, or the group itself where the
 // pair stands directly in it.
 func (d *Dialect) Units(t spec.Tree, group string) []spec.Unit {
-	if group == noGroup {
+	if group == noGroup || !isGroup(group) {
 		return nil
 	}
 	dir := path.Join(d.Root, group)
@@ -125,6 +125,9 @@ func (d *Dialect) Problems(t spec.Tree, group string) []spec.Problem {
 	if group == noGroup {
 		return d.strays(t)
 	}
+	if !isGroup(group) {
+		return d.misnamedGroup(t, group)
+	}
 	dir := path.Join(d.Root, group)
 	var out []spec.Problem
 	for _, e := range t.Dir(dir) {
@@ -150,6 +153,23 @@ func (d *Dialect) Problems(t spec.Tree, group string) []spec.Problem {
 		}
 	}
 	return out
+}
+
+// misnamedGroup tells of a group that holds a PLAN but whose name no header
+// can hold.
+func (d *Dialect) misnamedGroup(t spec.Tree, group string) []spec.Problem {
+	dir := path.Join(d.Root, group)
+	has := planIn(t.Dir(dir)) != ""
+	for _, e := range t.Dir(dir) {
+		has = has || e.Kind == spec.KindDir && planIn(t.Dir(path.Join(dir, e.Name))) != ""
+	}
+	if !has {
+		return nil
+	}
+	return []spec.Problem{{
+		File: dir, Code: string(spec.ContractError),
+		Message: fmt.Sprintf("group name %q holds a blank or a sign that headers cannot hold; rename the folder, such as %s", group, slugOf(group)),
+	}}
 }
 
 func planIn(dir []spec.Entry) string {

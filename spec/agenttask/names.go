@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // taskName is a task folder's name: "02+01_csv_reader" is number 02, after 01
@@ -45,6 +47,17 @@ func (n taskName) after() iter.Seq[string] {
 			rest = rest[min(3, len(rest)):]
 		}
 	}
+}
+
+// isGroup reports whether a folder's name can be a group's: headers hold it as
+// one word of a comment, WORK_LOG.md as a cell of a table.
+func isGroup(s string) bool {
+	for _, r := range s {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("|<>`", r) {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 func isSlug(s string) bool {
