@@ -264,6 +264,9 @@ func (e *engine) recall(id spec.TaskID, row *spec.Row) {
 	if !r.FirstStart.IsZero() {
 		row.StartedAt = &r.FirstStart
 	}
+	if row.Since == nil && !r.CompletedAt.IsZero() {
+		row.Since = &r.CompletedAt
+	}
 }
 
 func summarize(d spec.StatusDoc) spec.Summary {

@@ -79,7 +79,7 @@ func (a *App) run(ctx context.Context, f *runFlags, words []string) error {
 		return a.dryRun(ctx, selects)
 	}
 	if f.detach {
-		return a.detach(f)
+		return a.detach(ctx, f)
 	}
 	mode := reconcile.Watch
 	switch {

@@ -2,14 +2,17 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"drover/fsstate"
 )
@@ -49,10 +52,17 @@ func (a *App) askTrust(given bool) error {
 }
 
 // detach starts the same run again in a session of its own.
-func (a *App) detach(f *runFlags) error {
+//
+// It answers when that drover owns the workspace, or has ended.
+func (a *App) detach(ctx context.Context, f *runFlags) error {
 	if err := a.askTrust(f.trust); err != nil {
 		return err
 	}
+	unlock, err := a.State.Lock(ctx, fsstate.Disk{Seam: a.Seam}, a.Now())
+	if err != nil {
+		return err // an owner is named here, not in a log that nobody reads
+	}
+	unlock()
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find drover's own binary: %w", err)
@@ -76,6 +86,32 @@ func (a *App) detach(f *runFlags) error {
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start in the background: %w", err)
 	}
-	fmt.Fprintf(a.Out, "drover %d goes on in the background; its log: %s\n", c.Process.Pid, logPath)
-	return c.Process.Release()
+	if err := a.seeOwner(ctx, c); err != nil {
+		return fmt.Errorf("the drover in the background ended: %w; its log: %s", err, logPath)
+	}
+	doc := verbDoc("run", map[string]any{"pid": c.Process.Pid, "log": logPath})
+	return a.answer(doc, func(w io.Writer) {
+		fmt.Fprintf(w, "drover %d goes on in the background; its log: %s\n", c.Process.Pid, logPath)
+	})
+}
+
+// seeOwner waits until a child owns the workspace, or has ended well.
+func (a *App) seeOwner(ctx context.Context, c *exec.Cmd) error {
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		owner, err := a.State.Owner()
+		if err != nil || owner != nil && owner.PID == c.Process.Pid {
+			return err
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
 }
