@@ -59,6 +59,7 @@ func TestScript(t *testing.T) {
 			if err := os.MkdirAll(env.Getenv("FAKE"), 0o755); err != nil {
 				return err
 			}
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // it sleeps a second at each process's end
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("GIT_AUTHOR_NAME", "test")
 			env.Setenv("GIT_AUTHOR_EMAIL", "test@localhost")
