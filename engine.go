@@ -90,7 +90,9 @@ func (a *App) engine(ctx context.Context, o engineOptions) (*engine, error) {
 	if e.edits, err = fsstate.NewEdits(a.State, disk, a.Zone); err != nil {
 		return nil, errors.Join(err, e.files.Close())
 	}
-	if e.launcher, err = launcher.New(a.launcherOptions(exe, o)); err != nil {
+	lo := a.launcherOptions(exe, o)
+	lo.Active = activeIn(memory)
+	if e.launcher, err = launcher.New(lo); err != nil {
 		return nil, errors.Join(err, e.edits.Close(), e.files.Close())
 	}
 	e.Loop = reconcile.New(reconcile.Options{
@@ -138,6 +140,24 @@ func (a *App) launcherOptions(exe string, o engineOptions) launcher.Options {
 		RunsDir: filepath.Join(a.State.Path, "runs"), Workspace: a.State.Root, Agents: a.agents(exe),
 		Seam: a.Seam, Now: a.Now, Env: a.Environ, ReadOnly: o.readOnly, Spare: o.stays,
 	}
+}
+
+// activeIn are the attempts that the memory takes for running, as far as it
+// knows them.
+func activeIn(m *spec.Memory) []spec.Locator {
+	var out []spec.Locator
+	for id, rec := range m.Records {
+		if rec.Active == "" {
+			continue
+		}
+		prefix, _ := spec.SplitAttempt(rec.Active)
+		out = append(out, spec.Locator{
+			Attempt: rec.Active, Dialect: id.Dialect, Task: id.Name, Unit: rec.Unit,
+			Role:       spec.Role(prefix[strings.LastIndexByte(prefix, '_')+1:]),
+			PlanNumber: rec.Generation.Plan, Tag: rec.Generation.Tag,
+		})
+	}
+	return out
 }
 
 // agents are the programs that routes may name, as the settings start them.

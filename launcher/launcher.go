@@ -46,6 +46,9 @@ type Options struct {
 	// ReadOnly: somebody else owns the workspace. Observe changes nothing, and
 	// the methods that do are not to be called.
 	ReadOnly bool
+	// Active are attempts that were not over when drover was last here. One
+	// whose directory is gone is lost, once nothing of it runs.
+	Active []spec.Locator
 	// Spare keeps one shim started ahead, for a drover that stays: it saves a
 	// start the time in which a process loads.
 	Spare bool
@@ -94,6 +97,9 @@ func New(o Options) (*Launcher, error) {
 		source:  source{imported: o.Now().UTC(), path: o.SourcePath, loaded: ownBinary(o.SourcePath)},
 		claimed: map[string]*os.File{}, making: map[string]bool{},
 		runs: newMemory(),
+	}
+	for _, loc := range o.Active {
+		l.runs.add(spec.Run{Dir: l.dir(loc.Attempt), Locator: loc, State: spec.RunStarting})
 	}
 	if l.watcher, err = newWatcher(l.shimEnded, l.signal); err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ type entry struct {
 	run     spec.Run
 	final   bool // over, and nothing of it changes any more
 	watched bool // the watcher holds its shim: it lives until told otherwise
+	gone    bool // somebody removed its directory before it was over
 	shim    rundir.ShimID
 	stamp   os.FileInfo // of locator.json as read
 
@@ -50,8 +51,19 @@ func (m *memory) add(run spec.Run) {
 	m.changed = true
 }
 
-// keep forgets all but names.
+// keep forgets all but names, and those that were not over: what is known of
+// them stays until it is known that nothing of them runs.
 func (m *memory) keep(names map[string]bool) {
+	for name, e := range m.entries {
+		if e.gone = !names[name] && !e.final; !names[name] && e.final {
+			delete(m.entries, name)
+			m.changed = true
+		}
+	}
+}
+
+// drop forgets all but names.
+func (m *memory) drop(names map[string]bool) {
 	for name := range m.entries {
 		if !names[name] {
 			delete(m.entries, name)
@@ -179,6 +191,8 @@ func (e *entry) conclude() (changed bool) {
 
 func (e *entry) howLost() string {
 	switch {
+	case e.gone:
+		return "its run directory was removed before it was over"
 	case e.damage != nil:
 		return e.damage.Message
 	case !e.facts.sameBoot:

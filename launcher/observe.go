@@ -57,7 +57,7 @@ func (l *Launcher) Observe(ctx context.Context) ([]spec.Run, error) {
 func (l *Launcher) list() error {
 	info, err := os.Stat(l.RunsDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.runs.keep(nil)
+		l.forget(nil)
 		return nil
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Launcher) list() error {
 			names[name] = true
 		}
 	}
-	m.keep(names)
+	l.forget(names)
 	for name := range names {
 		if m.entries[name] == nil {
 			m.add(spec.Run{Dir: l.dir(name), Locator: spec.Locator{Attempt: name}})
@@ -91,6 +91,16 @@ func (l *Launcher) list() error {
 	}
 	m.unlisted, m.listed, m.mtime = false, now, info.ModTime()
 	return nil
+}
+
+// forget lets go of attempts whose directories are gone. One who only looks
+// cannot tell whether the owner removed them.
+func (l *Launcher) forget(names map[string]bool) {
+	if l.ReadOnly {
+		l.runs.drop(names)
+		return
+	}
+	l.runs.keep(names)
 }
 
 // discard deletes a folder that is no claim, unless one is just being made of it.
@@ -123,6 +133,11 @@ func each(entries []*entry, look func(*entry)) {
 func (l *Launcher) look(e *entry) {
 	dir := e.run.Dir
 	e.err, e.facts = nil, facts{held: true}
+	if e.gone { // its lock cannot be asked any more; its processes can
+		e.newer, e.damage = false, nil
+		e.facts = facts{held: e.watched, shim: true, sameBoot: true}
+		return
+	}
 	if !e.watched {
 		if e.facts.held, e.err = rundir.Held(dir); e.err != nil {
 			return

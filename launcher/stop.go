@@ -23,7 +23,11 @@ func (l *Launcher) Stop(ctx context.Context, attempt, by string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("stop %s: %w", attempt, err)
 	}
-	if err := l.stop(l.dir(attempt), by); err != nil {
+	stop := l.stop
+	if shim, gone := l.goneShim(attempt); gone {
+		stop = func(dir, _ string) error { return l.tell(dir, shim) }
+	}
+	if err := stop(l.dir(attempt), by); err != nil {
 		return fmt.Errorf("stop %s: %w", attempt, err)
 	}
 	return nil
@@ -44,13 +48,28 @@ func (l *Launcher) stop(dir, by string) error {
 	} else if err != nil {
 		return err
 	}
+	return l.tell(dir, id)
+}
+
+// tell signals a shim to end its agent.
+func (l *Launcher) tell(dir string, shim rundir.ShimID) error {
 	if err := l.Seam.Pass(spec.OpSignal, dir); err != nil {
 		return err
 	}
-	if err := proc.Signal(id.ID, unix.SIGTERM); err != nil && !errors.Is(err, proc.ErrGone) {
+	if err := proc.Signal(shim.ID, unix.SIGTERM); err != nil && !errors.Is(err, proc.ErrGone) {
 		return err
 	}
 	return nil
+}
+
+// goneShim is the shim of an attempt whose directory was removed.
+func (l *Launcher) goneShim(attempt string) (rundir.ShimID, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.runs.entries[attempt]; e != nil && e.gone {
+		return e.shim, true
+	}
+	return rundir.ShimID{}, false
 }
 
 // How a sweep goes about it.
@@ -70,12 +89,14 @@ func (l *Launcher) Sweep(ctx context.Context, attempt string) error {
 	} else if held {
 		return fmt.Errorf("sweep %s: its shim lives", attempt)
 	}
-	if err := rundir.Read(run.Dir, rundir.Locator, &run.Locator); err != nil {
-		return fmt.Errorf("sweep %s: %w", attempt, err)
-	}
-	var shim rundir.ShimID
-	if err := rundir.Read(run.Dir, rundir.Shim, &shim); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sweep %s: %w", attempt, err)
+	shim, gone := l.goneShim(attempt)
+	if !gone {
+		if err := rundir.Read(run.Dir, rundir.Locator, &run.Locator); err != nil {
+			return fmt.Errorf("sweep %s: %w", attempt, err)
+		}
+		if err := rundir.Read(run.Dir, rundir.Shim, &shim); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("sweep %s: %w", attempt, err)
+		}
 	}
 	defer l.signal()
 	if err := l.sweep(ctx, target(run, shim)); err != nil {

@@ -253,7 +253,7 @@ func (x *decider) start(i int, td spec.TaskDecision, try spec.Try) *spec.Start {
 		return filepath.Join(x.w.Root, filepath.FromSlash(rel))
 	}
 	loc := spec.Locator{
-		Version: 1, Attempt: spec.AttemptName(s.Prefix, x.nextNumber(task.ID, s.Prefix)),
+		Version: 1, Attempt: spec.AttemptName(s.Prefix, x.nextNumber(td)),
 		Task: task.ID.Name, Dialect: task.ID.Dialect, Unit: x.g.Unit.Key, Role: s.Role,
 		PlanNumber: task.Generation.Plan, Tag: task.Generation.Tag,
 		CLI: try.Route.Agent, Model: try.Route.Model, Effort: try.Route.Effort, Rung: try.Rung,
@@ -272,11 +272,15 @@ func (x *decider) start(i int, td spec.TaskDecision, try spec.Try) *spec.Start {
 }
 
 // nextNumber is one more than any attempt of the step on disk, of whatever
-// tag or life.
-func (x *decider) nextNumber(id spec.TaskID, prefix string) int {
+// tag or life, and than those that are known without their directories.
+func (x *decider) nextNumber(td spec.TaskDecision) int {
 	next := 0
-	for _, r := range x.w.Runs[id] {
-		if p, n := spec.SplitAttempt(r.Locator.Attempt); p == prefix && n >= next {
+	if rec := td.Record; rec != nil {
+		_, through := spec.SplitAttempt("__" + rec.Stages[td.Step.Role].FoldedThrough)
+		next = max(rec.From[td.Step.Role], through+1)
+	}
+	for _, r := range x.w.Runs[td.Task.ID] {
+		if p, n := spec.SplitAttempt(r.Locator.Attempt); p == td.Step.Prefix && n >= next {
 			next = n + 1
 		}
 	}
